@@ -15,8 +15,8 @@ const MAX_STAGES: usize = 20;
 /// Shortest part, seconds.
 const MIN_PART_S: f64 = 0.5;
 
-/// Returns the parts of the first load whose rate changes, and the highest rate at which the server kept up. Returns
-/// `None` if no load changed its rate.
+/// Returns the parts of the first load with planned stages, and the highest rate at which the server kept up. Returns
+/// `None` without planned stages, or if the load was also changed by hand.
 pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     let trial = run.trials.iter().find(|trial| trial.kind == TrialKind::Fixed)?;
     let (stages, limits) = (&run.plan.load.stages, limits(run));

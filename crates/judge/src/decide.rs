@@ -79,8 +79,8 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
     facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
-/// Returns the reason why the run failed. A run that times function calls and sends no requests fails only if its
-/// checks fail.
+/// Returns the reason why the run failed. A run without a completed request fails, unless the run only watched a
+/// server, or only timed function calls and checked the results.
 pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure> {
     let run = facts.run;
     if run.ended_by().is_some() {

@@ -7,8 +7,8 @@ use crate::single::good;
 use crate::thresholds::{FEWEST_REQUESTS, HARMLESS, LONG_SILENCE, NOTICED_US, ONE_AT_A_TIME};
 
 /// Returns a sentence about the longest silence of a trial. Returns `None` for a short silence, and for a silence that
-/// a pause of the generator or of a host explains. Also returns `None` with a single request in flight, which may
-/// simply be slow.
+/// a pause of the generator or of a host explains. Also returns `None` if an incident already reports the silence, and
+/// with a single request in flight, which may simply be slow.
 pub(crate) fn sentence(trial: &Trial) -> Option<String> {
     let silence = trial.measured.silence?;
     let (length_s, median_us) = (silence.length_s(), trial.latency_us.p50);

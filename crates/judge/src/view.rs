@@ -76,8 +76,8 @@ pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
 }
 
-/// Returns the bit mask of the CPUs that these processes may use. Returns `None` if the mask of any of these processes
-/// is unknown.
+/// Returns the bit mask of the CPUs that these processes may use. Returns `None` if there is no process, or if the mask
+/// of any of these processes is unknown.
 pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)

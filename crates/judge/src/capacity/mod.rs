@@ -85,7 +85,7 @@ fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
 }
 
-/// Trials of a run, and the best ones among those that met the objective, by kind of load.
+/// Trials of a run, and for each kind of load, the best trial that met the objective.
 struct Tried<'f, 'a> {
     facts: &'f Facts<'a>,
     /// Best trial of the open-loop search.

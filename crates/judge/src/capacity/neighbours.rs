@@ -8,7 +8,7 @@ use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
 /// Usual share of the CPUs that other programs take during the loads of a search. CPU time of the kernel for the load,
-/// such as interrupts, counts as taken by other programs. A share well above the usual one is a disturbance.
+/// such as interrupts, counts as taken by other programs. A share well above the usual share is a disturbance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare(f64);
 

@@ -58,7 +58,7 @@ pub struct Derived {
 }
 
 impl Derived {
-    /// Returns true if the printed value agrees with the recomputed one. Returns `None` without a printed value.
+    /// Returns true if the printed value agrees with the recomputed value. Returns `None` without a printed value.
     pub fn agrees(&self) -> Option<bool> {
         self.printed.map(|p| agree(self.value, p))
     }

@@ -48,7 +48,8 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
     Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
 }
 
-/// Returns the capacity of the run. The capacity is unknown if any repeat has no capacity.
+/// Returns the capacity of the run. The capacity is unknown if no rate met the objective, or if any repeat has no
+/// capacity.
 fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);

@@ -30,7 +30,7 @@ struct Changes {
     earlier: Vec<ChangePoint>,
 }
 
-/// Returns the changes of a figure. The earliest comes first. The caller fills in the names of the runs.
+/// Returns the changes of a figure. The earliest change comes first. The caller fills in the names of the runs.
 pub(super) fn changes(figure: &HistorySpec, values: &[Option<HistoryValue>], recent: Recent) -> Vec<HistoryChange> {
     let found = Changes::of(figure.unit == FigureUnit::Share, values, recent.runs);
     (0..found.points.len()).map(|index| found.change(index, figure, recent.threshold)).collect()

@@ -1,4 +1,4 @@
-//! The planted runs, one for each bottleneck.
+//! The planted runs, at least one for each bottleneck.
 
 use run::{ErrorKind, Trial};
 

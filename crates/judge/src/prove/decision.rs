@@ -25,7 +25,8 @@ pub(super) enum Own {
     Partly,
 }
 
-/// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, or one request at a time.
+/// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, one request at a time, or too
+/// few workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The verdict names the measured kind, or the verdict is not about the server's CPU.
@@ -155,7 +156,7 @@ pub(super) enum Conclusion {
     AgainstCounters,
     /// The own lever took much less of its resource than planned.
     Slack,
-    /// A cause other than the verdict's is observed directly, and no lever acts on it.
+    /// A cause other than the verdict's is observed directly, and no lever tested this cause.
     TwoCauses,
     /// Another resource may explain the throughput.
     OthersOpen,

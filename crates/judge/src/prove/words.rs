@@ -115,8 +115,8 @@ pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns a sentence that says that a lever took much less of its resource than planned, or that a quota hid the
-/// lever's effect.
+/// Returns a sentence about a lever without a sufficient effect. Either the lever took much less of its resource than
+/// planned, or a quota may have hidden the lever's effect.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =

@@ -142,7 +142,8 @@ pub(crate) fn medium_bytes(view: &View<'_>) -> Option<f64> {
     wires.filter_map(|(_, bytes)| ratio(bytes, view.span_s?)).reduce(f64::max)
 }
 
-/// Returns the bytes per second on the busiest interface of a trial, whatever its speed.
+/// Returns the bytes per second in the fuller direction of the busiest interface of a trial, whatever the interface's
+/// speed is. Leaves out loopback interfaces.
 pub(crate) fn carried(trial: &Trial) -> Option<f64> {
     let of = |view: &View<'_>| -> Vec<f64> {
         let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| !run::is_loopback(name));

@@ -106,8 +106,7 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns a line of evidence with the CPU use of all programs, if these programs fill the CPUs together with an
-/// upstream.
+/// Returns a line of evidence with the CPU use of all programs, if the limit of the nearest full upstream is its CPUs.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(&facts.upstreams))?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());

@@ -120,8 +120,8 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPUs or one of its
-/// threads are almost certainly full. If they are only possibly full, the rules about full CPUs and threads also get a
-/// part of the probability.
+/// threads are almost certainly full. If the CPUs or a thread are only possibly full, the rules about full CPUs and
+/// threads also get a part of the probability.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));

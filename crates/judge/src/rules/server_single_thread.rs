@@ -95,7 +95,7 @@ fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// Checks that the server may use several CPUs, more than its full thread can.
+/// Checks that the server may use several CPUs. Its full thread can use only one of them.
 fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
     let Some((_, allowed)) = cpu.used else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));

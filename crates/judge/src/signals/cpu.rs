@@ -37,8 +37,8 @@ pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
-/// Returns the evidence that some device is full, as log odds. The log odds are 0 if throughput stopped growing. They
-/// are negative if throughput still grows, or if there is only one load level.
+/// Returns the evidence that some device is full, as log odds. The log odds are 0 if throughput stopped growing. The
+/// log odds are negative if throughput still grows, or if no sweep shows whether it grows.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,

@@ -29,8 +29,9 @@ pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> 
     }
 }
 
-/// Returns the largest share of the time for which a thread ran or waited for a CPU. Considers only threads that do
-/// most of the work of their process. On full CPUs, a thread that does little work may wait for a CPU all the time.
+/// Returns the largest share of the time for which a thread ran or waited for a CPU. Considers only threads that run
+/// most of the time and do most of the work of their process. On full CPUs, a thread that does little work may wait for
+/// a CPU all the time.
 fn full_thread(processes: &[Task], threads: &[Task]) -> Option<f64> {
     let process_busy = |thread: &Task| {
         let name = thread.name.rsplit_once('/').map(|(process, _)| process);

@@ -35,7 +35,7 @@ impl Contention {
     /// Takes the contention from the fitted law. Returns `None` if both coefficients may be zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
-        // The lower end of the interval is cut at 0, so only the upper end shows its width.
+        // The lower end of the interval is cut at 0, so only the upper end shows the interval's width.
         let told = |value: f64, interval: Interval| {
             let half = interval.high - value;
             if value > half { (value, half) } else { (0.0, 0.0) }

@@ -139,7 +139,7 @@ fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Optio
     let users = change.users.unwrap_or(now.users);
     let draws = if users > MANY_USERS { FEW_DRAWS } else { DRAWS };
     let mut random = fastrand::Rng::with_seed(1);
-    // The predicted capacity cannot be more exact than the measured one.
+    // The predicted capacity cannot be more exact than the measured capacity.
     let known = today.ln_sd;
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();
