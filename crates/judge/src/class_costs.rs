@@ -37,8 +37,8 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     Some(ClassCosts { windows: windows.len(), dearest: dearest.map(|at| places[at]), sure, how })
 }
 
-/// Returns the shares of the named classes in a trial, followed by the share of all other classes, and the server's CPU
-/// time per request.
+/// Returns the shares of the named classes in a trial, followed by the share of all other classes. Also returns the
+/// server's CPU time per request, and the number of completed requests.
 fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     let completed = trial.measured.tally.completed;
     let cpu_us = cpu_us(trial).filter(|_| completed >= FEWEST_REQUESTS)?;

@@ -11,7 +11,8 @@ use crate::objective::breach;
 use crate::single::failed_share;
 use crate::thresholds::FEWEST_REQUESTS;
 
-/// Returns the findings of each class of requests, in the order of the mix. Returns none if there is only one class.
+/// Returns the findings of each class of requests, in the order of the mix. Returns an empty list if there is only one
+/// class.
 pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     let trials = &facts.run.trials;
     let Some(shown) = picks.loaded.and_then(|at| trials.get(at)) else { return Vec::new() };

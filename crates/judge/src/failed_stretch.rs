@@ -143,7 +143,7 @@ fn refused_connects(trial: &Trial) -> f64 {
 }
 
 /// Returns the number of answers that the server would have given during the failed steps at the rate of the good
-/// steps. Returns 0 if the failed steps belong to several trials.
+/// steps. Returns 0 with a single failed step, or if the failed steps belong to several trials.
 fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'_>]) -> f64 {
     let (answers, seconds) = good.fold((0.0, 0.0), |sum, step| (sum.0 + step.good, sum.1 + step.to_s - step.from_s));
     let length_s = match failed {

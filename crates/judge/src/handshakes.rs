@@ -79,8 +79,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }
 
-/// Returns the windows with full handshakes, and the windows with mostly resumed handshakes. If every window has
-/// resumed handshakes, the first list has the windows in which fewer handshakes were resumed.
+/// Returns the windows with mostly full handshakes, and the windows with mostly resumed handshakes. If no window has
+/// mostly full handshakes, the first list has the windows between both kinds.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()

@@ -106,9 +106,9 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
 }
 
-/// Returns the median response time without load, microseconds. This is the lower median of the two lightest steps,
-/// since one of them may have been disturbed. Of several repeats, only the first is used, so that all repeats have one
-/// objective. Steps with mostly refusals are left out, because refusals are quick.
+/// Returns the median response time without load, microseconds. This is the smaller of the medians of the two lightest
+/// steps, since one of these steps may have been disturbed. Of several repeats, only the first is used, so that all
+/// repeats have one objective. Steps with mostly refusals are left out, because refusals are quick.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
     let first_repeat = run.repeats().next().unwrap_or_default();
     let steps: Vec<&Trial> = first_repeat

@@ -113,7 +113,7 @@ pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     )
 }
 
-/// Returns a number of requests as text. Rounds the number to a whole one if the difference is smaller than the
+/// Returns a number of requests as text. Rounds the number to a whole number if the difference is smaller than the
 /// measurement error.
 pub(crate) fn requests(places: f64) -> String {
     let whole = places.round();

@@ -82,8 +82,8 @@ fn measured_share(run: &Run) -> Option<f64> {
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Splits the time of a run by what it was spent on. Returns `None` if the run's trials record only their measured
-/// windows.
+/// Splits the time of a run by what it was spent on. Returns `None` if the total time is unknown, or if the run's
+/// trials record only their measured windows.
 fn spent(run: &Run) -> Option<TimeSpent> {
     let elapsed_s = positive(run.elapsed_s)?;
     let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();

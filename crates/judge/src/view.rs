@@ -43,7 +43,7 @@ pub struct Task {
 
 impl Task {
     /// Returns the share of the time for which the task ran or waited for a CPU. A thread that never waits for anything
-    /// else has 1.
+    /// but a CPU has 1.
     pub fn wants(&self) -> f64 {
         self.busy + self.wait.unwrap_or(0.0)
     }
@@ -229,7 +229,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of CPUs that these processes may use, at most the number that is online. If only the number
-    /// per process is known, adds these numbers up, as if the processes used different CPUs.
+    /// per process is known, adds these numbers up, as if the processes used different CPUs. If the number of online
+    /// CPUs is unknown, too, returns the largest of these numbers.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {

@@ -19,7 +19,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Computes the shares. Returns `None` unless both ends of a closed loop's connections were sampled.
+    /// Computes the shares. Returns `None` unless both ends of a closed loop's connections were sampled, and enough
+    /// requests were in flight.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;

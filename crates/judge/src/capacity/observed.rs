@@ -42,7 +42,8 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
 }
 
 /// Returns the counts of a window for a part of the objective. `clean` leaves out the disturbed time. Returns `None`
-/// without answers, or if nothing of the window is left.
+/// without answers, or if nothing of the window is left. Also returns `None` if `clean` is true and the hypervisor took
+/// too much of the window's time.
 pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
     if clean && stolen(trial) > STOLEN_WINDOW {

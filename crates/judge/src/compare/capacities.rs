@@ -124,7 +124,7 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
 }
 
 /// Returns a sentence about the searches that found no rate that met the objective. Returns `None` if all searches
-/// found one.
+/// found such a rate.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());

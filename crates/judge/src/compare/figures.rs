@@ -32,8 +32,8 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Makes a high percentile, which only few requests determine. Such a percentile is too uncertain to be required, but
-/// it may show a difference.
+/// Makes a high percentile, which only few requests determine. Such a percentile is too uncertain to be a required
+/// figure ([`FigureRole`]), but it may show a difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
 }
@@ -104,7 +104,7 @@ fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 
-/// Returns IDs and units of all other costs of the servers in these runs.
+/// Returns IDs and units of all costs of the servers in these runs, except those in [`IN_TABLE`].
 pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     let servers = runs.iter().flat_map(|r| &r.trials).filter_map(|t| t.server.as_ref());
     let all = servers.flat_map(|s| &s.costs).filter(|(id, _)| !IN_TABLE.contains(&id.as_str()));

@@ -14,7 +14,7 @@ use stats::student::two_sided;
 use stats::two_means::{Trimmed, correlation};
 
 /// Returns the new value minus the old value for each pair of windows. Returns `None` if the values of both servers may
-/// be independent, or if the servers were not measured live.
+/// be independent, if the servers were not measured live, or if there are several conditions.
 pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
     let [[old, new]] = cells else { return None };
     if !pairing.is_live() {

@@ -138,8 +138,8 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if one thread is full, or does nearly all the work of a server that uses less than two CPUs.
-    /// Returns false if most requests wait for a lock.
+    /// Returns true if one thread is full, or if one busy thread does nearly all the work of a server that uses less
+    /// than two CPUs. Returns false if most requests wait for a lock.
     fn has_one_thread(&self) -> bool {
         self.thread.filter(|_| !self.lock).is_some_and(|thread| {
             thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY

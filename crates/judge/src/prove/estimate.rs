@@ -248,7 +248,7 @@ pub fn fewest_slots(levers: usize) -> usize {
 }
 
 /// Returns the indexes of all slots in which a request completed and all speeds are known. Leaves out the first slot,
-/// because it has no preceding slot.
+/// because it has no preceding slot. If too few slots are usable, the error message says how many are needed.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {

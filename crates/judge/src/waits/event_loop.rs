@@ -9,8 +9,8 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
-/// Adds the requests that wait inside an idle event loop to the evidence and the advice of a verdict. Changes nothing
-/// if another cause is known.
+/// Adds the requests that wait inside an idle event loop to the evidence and the advice of a verdict. Changes only the
+/// verdict `server-concurrency`, and only if no other cause is known.
 pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFinding], run: &Run) {
     if verdict.id != "server-concurrency" || verdict.serial || verdict.waits_for.is_some() || !findings.is_empty() {
         return;

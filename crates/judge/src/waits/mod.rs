@@ -72,7 +72,7 @@ pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) 
     queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
 }
 
-/// Returns true if the sampled trial has enough samples. With fewer, all samples may agree by chance.
+/// Returns true if the sampled trial has enough samples. With fewer samples, all samples may agree by chance.
 pub(crate) fn has_enough_samples(run: &Run) -> bool {
     let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
     let of_databases = run.sampled_databases().iter().map(|database| database.samples);

@@ -10,7 +10,8 @@ use crate::thresholds::FAR;
 /// Verdicts that name a deliberate limit. More resources do not lift this limit.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
-/// Returns an error if the run did not measure what the change affects. The error message says what is missing.
+/// Returns an error if no prediction is possible. The change may be empty or contradictory, the bottleneck may be a
+/// deliberate limit, or the run may lack a needed measurement.
 pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
     let id = run.findings.bottleneck.id.as_str();
     if ON_PURPOSE.contains(&id) {
