@@ -148,7 +148,8 @@ fn first_reason(trial: &Trial) -> Option<&str> {
 
 /// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` unless the
 /// objective allows fewer failures than this share, and every trial's share differs from this share by no more than
-/// chance explains.
+/// chance explains. Also returns `None` with a single load, if some load had no failure, or if nearly all requests
+/// failed.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();

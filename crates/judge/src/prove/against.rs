@@ -69,8 +69,8 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot. Each lever has two: 1 if the lever is on (else 0), and the change of this value
-/// since the preceding slot.
+/// Returns the regressors of a slot. Each lever has two: 1 if the lever is on (else 0), and the same number for the
+/// preceding slot minus this number.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));

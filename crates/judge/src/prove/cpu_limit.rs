@@ -138,8 +138,8 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if one thread is full, or if one busy thread does nearly all the work of a server that uses less
-    /// than two CPUs. Returns false if most requests wait for a lock.
+    /// Returns true if one thread is full. Also returns true if one busy thread does nearly all the work of a server
+    /// that uses less than two CPUs. Returns false if most requests wait for a lock.
     fn has_one_thread(&self) -> bool {
         self.thread.filter(|_| !self.lock).is_some_and(|thread| {
             thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY
@@ -166,7 +166,7 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
 }
 
 /// Compares the measured effect of fewer CPUs with the predicted effect. If the server uses more CPUs than remain,
-/// throughput should fall by the factor of remaining CPUs divided by used CPUs. Otherwise, throughput should not fall.
+/// throughput should fall to this share: remaining CPUs divided by used CPUs. Otherwise, throughput should not fall.
 /// Throughput that does not fall shows nothing if other programs ran: the lever may have taken CPU time from other
 /// programs.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {

@@ -45,7 +45,7 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Marks the share of the generator's CPU as unknown if a CPU quota throttles the generator. The quota may limit
+/// Marks a small share of the generator's CPU as unknown if a CPU quota throttles the generator. The quota may limit
 /// throughput, whatever the CPU's speed is.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().is_some_and(|view| is_throttled(&view));

@@ -75,6 +75,7 @@ pub fn may_delay(run: &run::Run) -> bool {
 }
 
 /// Returns the trial with one client and the highest rate of the sweep, if this client alone nearly reached the rate.
+/// Returns `None` if no load shows a limit.
 fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let (one, most) = (facts.unloaded.filter(|one| clients(one) <= 1.0)?, facts.x_max()?);
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
