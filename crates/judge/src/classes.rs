@@ -106,7 +106,7 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
         // The offered rate of a class is unknown, so its completed rate is used instead. A backlog of this class
-        // therefore shows as long response times, not as a completed rate below the offered one.
+        // therefore shows as long response times, not as a completed rate below the offered rate.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },

@@ -54,7 +54,7 @@ fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
         // Placeholders for secrets have a different salt in each run, so equal secrets would look different. Therefore
-        // all placeholders are replaced with a single one.
+        // all placeholders are replaced with a single placeholder.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all

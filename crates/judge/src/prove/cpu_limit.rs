@@ -101,7 +101,8 @@ impl CpuSigns {
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // With a single CPU, all kinds of CPU limit look alike. If this CPU is not nearly full, the kind is open.
+            // With a single CPU, all kinds of CPU limit look alike, so a nearly full CPU counts as a limit of all CPUs.
+            // If this CPU is not nearly full, the kind is open.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,

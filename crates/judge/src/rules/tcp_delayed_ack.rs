@@ -133,7 +133,7 @@ enum Proof {
 }
 
 /// Returns the evidence for or against bytes that waited in the server for an acknowledgement. If the server's send
-/// queues are unknown, the server's data segments per response decide.
+/// queues are unknown, few data segments per response are evidence against such bytes.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {
@@ -150,7 +150,8 @@ fn proof(one: &Trial) -> Proof {
         Some(n) if n < least => {
             Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
         }
-        // More segments per response prove nothing, because the counter includes segments of other programs.
+        // At least `least` segments per response prove nothing, because the counter includes segments of other
+        // programs.
         _ => Proof::None,
     }
 }

@@ -63,7 +63,8 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
         then.others.iter_mut().filter(link).for_each(|p| p.work_s *= before / after);
         then.link_bytes_per_s = Some(after);
     }
-    // A longer network path does not occupy a worker, so it counts as think time.
+    // If the number of workers is the limit, an added network delay counts as think time, because the delay occupies no
+    // worker.
     then.think_s = change.think_s.unwrap_or(now.think_s);
     match then.places {
         Some(_) => then.think_s += change.delay_s.unwrap_or(0.0),
