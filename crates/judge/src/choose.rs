@@ -13,9 +13,9 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner. Several causes in one tier share the probability if none of them explains the others.
-    /// A winner of the last tier is right only if no specific cause is right, so the chances of unlikely causes lower
-    /// its probability.
+    /// Probability of the winner. Several causes in one tier share the probability if none of them explains another
+    /// cause of the tier. A winner of the last tier is right only if no specific cause is right, so the chances of
+    /// unlikely causes lower its probability.
     pub(crate) chance: f64,
 }
 

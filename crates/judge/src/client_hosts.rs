@@ -1,5 +1,5 @@
 //! Runs with generators on several hosts. Counters of different hosts are never combined. The busiest host becomes the
-//! client of the trial (`Trial::client`), and the others stay in `Trial::client_hosts`. The costs of each host are
+//! client of the trial (`Trial::client`), and the other hosts stay in `Trial::client_hosts`. The costs of each host are
 //! divided by the requests that this host completed.
 
 use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};

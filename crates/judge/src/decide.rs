@@ -33,7 +33,7 @@ pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     }
 }
 
-/// Among the search steps that met the objective, returns the one with the highest offered rate.
+/// Among the search steps that met the objective, returns the step with the highest offered rate.
 fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| t.kind == TrialKind::Search && holds(t, &facts.limits));
     held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))

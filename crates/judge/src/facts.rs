@@ -1,4 +1,4 @@
-//! The input of the rules: a run, its decisive trial (the one that represents the run), and both sides of this trial.
+//! The input of the rules: a run, its decisive trial (the trial that represents the run), and both sides of this trial.
 
 use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, WaitFinding};
 
@@ -335,7 +335,7 @@ mod tests {
     }
 
     /// The trial that lost requests must not become the decisive trial, although all trials complete about the same
-    /// rate. In a run over several network paths, losses on one path do not limit the others.
+    /// rate. In a run over several network paths, losses on one path do not limit the other paths.
     #[test]
     fn of_equal_trials_of_an_experiment_the_first_that_held_decides() {
         let mut run = experiment_of(DELAY, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);

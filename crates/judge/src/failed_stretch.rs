@@ -12,8 +12,8 @@ use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 /// after it. Several generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
-/// succeeded. A report interval is as long as a step but may begin inside one. Several intervals in a row may therefore
-/// touch one more step than there are intervals.
+/// succeeded. A report interval is as long as a step but may begin inside a step. Several intervals in a row may
+/// therefore touch one more step than there are intervals.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
 /// Counts of the requests that ended in one step (a short part of equal length) of a trial's window, or in the whole

@@ -91,7 +91,7 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
 }
 
 /// Returns the cost of a resumed handshake. `both` is the mean cost in windows with full and resumed handshakes, where
-/// `share` is the share of resumed ones. If the cost `full` of a full handshake is known, the part of the full
+/// `share` is the share of resumed handshakes. If the cost `full` of a full handshake is known, the part of the full
 /// handshakes is subtracted from `both`.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
@@ -145,7 +145,7 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, ..cost })
 }
 
-/// Counts the handshakes of these windows, and computes the share of resumed ones.
+/// Counts the handshakes of these windows, and computes the share of resumed handshakes.
 fn counted(windows: &[&Trial]) -> HandshakeCost {
     let sum = |of: fn(&Trial) -> u64| windows.iter().fold(0_u64, |sum, t| sum.saturating_add(of(t)));
     let handshakes = sum(|t| t.measured.tally.handshakes);
@@ -173,9 +173,9 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes one window per entry of `all`: handshakes per request, and the share of resumed ones. The server uses 100
-    /// µs of CPU time per request, 900 µs per full handshake and 200 µs per resumed one. The client uses 10, 300 and 50
-    /// µs.
+    /// Makes one window per entry of `all`: handshakes per request, and the share of resumed handshakes. The server
+    /// uses 100 µs of CPU time per request, 900 µs per full handshake and 200 µs per resumed handshake. The client uses
+    /// 10, 300 and 50 µs.
     fn windows(all: &[(f64, f64)]) -> Run {
         let mut whole = Run::default();
         whole.plan.load.tls = Some(run::TlsPlan::default());

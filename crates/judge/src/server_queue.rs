@@ -34,7 +34,7 @@ fn request_bytes(view: &View<'_>) -> Option<f64> {
 }
 
 /// Returns evidence of the requests that wait unread at the server, and their number. If the size of a request is
-/// unknown, counts each byte as one.
+/// unknown, counts each byte as one request.
 fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     let bytes = view.value("connection.receive_queue").filter(|bytes| *bytes >= 1.0)?;
     let connections = match view.trial.intensity {

@@ -46,7 +46,7 @@ fn counters(side: &Side, window: Window) -> BTreeMap<CounterId, Reading> {
     side.recording.by_counter().into_iter().map(reading).collect()
 }
 
-/// Combines the readings of all instances into one.
+/// Combines the readings of all instances into one reading.
 fn together(id: &str, values: impl Iterator<Item = f64>) -> Option<Reading> {
     let found = counter(id).map_or(Aggregation::Sum, |spec| spec.together).combine(values)?;
     Some(if found.is_finite() { Reading::Value(found) } else { Reading::absent(format!("{id} is not a number")) })

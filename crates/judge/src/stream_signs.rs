@@ -40,7 +40,8 @@ fn buffered(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Names the program that may collect the events: a proxy that passes requests on to an upstream, if one is known.
+/// Names the program that may collect the events: a proxy that passes requests on to an upstream, if such a proxy is
+/// known.
 fn collector(trial: &Trial) -> String {
     let hop = trial.server.as_ref().and_then(|side| {
         let behind = side.behind.iter().find(|behind| behind.from.is_empty())?;

@@ -1,4 +1,4 @@
-//! The sweep over the number of clients: its steps, the decisive step (the one that represents the run), and the
+//! The sweep over the number of clients: its steps, the decisive step (the step that represents the run), and the
 //! plateau, if throughput stopped growing.
 
 use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
@@ -79,7 +79,7 @@ pub fn lacked_connections(trial: &Trial) -> bool {
 }
 
 /// Returns the trials whose rate is at least [`REACHED`] times the highest rate, in the given order. Such small
-/// differences are noise, so the first of these trials is as good as the others.
+/// differences are noise, so the first of these trials is as good as the other trials.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
     }
 
-    /// One client kept a single-threaded application 94 % busy, and eight clients filled the rest. An earlier version
-    /// took the additional 6.5 % for growing throughput.
+    /// One client kept a single-threaded application 94 % busy, and eight clients filled the rest of its time. An
+    /// earlier version took the additional 6.5 % for growing throughput.
     #[test]
     fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();

@@ -175,9 +175,9 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     Some(measured(view, ("behind.data_out", address), (trips, FigureUnit::PerRequest), None, text))
 }
 
-/// Returns evidence of the queue in front of the nearest upstream that has one, and the number of requests in it. The
-/// queue consists of connections that wait to be accepted, or else of unread requests. `request_bytes` is the size of a
-/// request.
+/// Returns evidence of the queue in front of the nearest upstream with a queue, and the number of requests in this
+/// queue. The queue consists of connections that wait to be accepted, or else of unread requests. `request_bytes` is
+/// the size of a request.
 pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
     let mean = |id, address: &str| view.side.recording.reading(id, address, view.window).value().filter(|n| *n >= 1.0);
     let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();

@@ -89,7 +89,7 @@ fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     }
 }
 
-/// Returns the capacity as a number of users, if the run searched for one.
+/// Returns the capacity as a number of users, if the run searched for a number of users.
 pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     let asked = facts.run.plan.search.users;
     let trials = &facts.run.trials;

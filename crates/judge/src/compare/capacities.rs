@@ -154,8 +154,8 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("the search ended too early for {servers}, so the capacity is at least that high"))
 }
 
-/// Returns a sentence if one capacity comes from closed-loop clients and the other from an open loop. Such capacities
-/// cannot be compared.
+/// Returns a sentence if the capacity of one side comes from closed-loop clients, and the capacity of the other side
+/// from an open loop. Such capacities cannot be compared.
 fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
     let (side, source) = match (of(0), of(1)) {

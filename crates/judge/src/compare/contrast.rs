@@ -233,7 +233,7 @@ mod tests {
             run_sd: [run_sd; 2],
             window_sd: [0.02; 2],
         };
-        // In one case, the side with fewer observations scatters ten times as much as the other.
+        // In one case, the side with fewer observations scatters ten times as much as the other side.
         let uneven = |run_sd, window_sd, case| Simulated { run_sd, window_sd, ..case };
         let cases = [
             (of(1, [20, 20], [1, 1], 0.0), Pairing::InTurns),

@@ -1,5 +1,5 @@
-//! Percentiles of merged histograms. A window of 50 requests has no p99.9, but a hundred such windows together have
-//! one.
+//! Percentiles of merged histograms. A window of 50 requests has no p99.9, but a hundred such windows together have a
+//! p99.9.
 //!
 //! Under each condition, the histograms of all windows of a run or repeat are merged. The quantiles of both sides give
 //! the ratio, with equal weights for all conditions. If windows are the observations, the interval comes from a
@@ -113,7 +113,7 @@ impl Side {
         Self { ends_us, widths, complete: counted.len() >= answered, windows: counted, units, turns }
     }
 
-    /// Returns the number of requests in all windows, including unanswered ones.
+    /// Returns the number of requests in all windows, including unanswered requests.
     pub(super) fn requests(&self) -> u64 {
         self.windows.iter().flatten().map(|(_, n)| n).sum()
     }

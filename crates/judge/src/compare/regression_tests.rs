@@ -143,7 +143,7 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
     assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
     // One of three runs found no rate within the limits, so the capacity is uncertain although the other two runs found
-    // one.
+    // such a rate.
     let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
     let some = of(&some, "capacity");
     assert!(some.word == ComparisonResult::NotEnough && some.low.is_none(), "{some:?}");
@@ -168,7 +168,8 @@ fn the_capacity_of_both_sides_is_made_by_one_rule() {
     assert!((of(&c, "capacity").ratio - 1.0).abs() < 1e-9, "{:?}", of(&c, "capacity"));
 }
 
-/// The new server answers nothing in a third of its windows, so it completes a third fewer requests than the old one.
+/// The new server answers nothing in a third of its windows, so it completes a third fewer requests than the old
+/// server.
 #[test]
 fn windows_in_which_nothing_came_back_count() {
     let mut random = Rng::with_seed(4);
@@ -204,8 +205,9 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
-/// The new server times out on a fifth of the requests, and answers the others faster than the old server. The response
-/// times of the requests that timed out are unknown, so the new server's high percentiles must not count as better.
+/// The new server times out on a fifth of the requests, and answers the other requests faster than the old server. The
+/// response times of the requests that timed out are unknown, so the new server's high percentiles must not count as
+/// better.
 #[test]
 fn a_server_that_times_out_has_no_better_tail() {
     let mut random = Rng::with_seed(6);

@@ -45,7 +45,7 @@ fn four_saved_runs_of_each_server_decide_what_one_cannot() {
     );
     assert!(four >= 45 && one <= 40 && wrong == 0, "{one} {four} {wrong}");
     // At the significance level of the CPU time, about 1.25 of 50 comparisons of equal servers are wrong. More than
-    // five are wrong in about one of a hundred executions of this test.
+    // five comparisons are wrong in about one of a hundred executions of this test.
     for equal in [equal_one, equal_four] {
         assert!(equal.iter().sum::<usize>() <= 5, "{equal:?}");
     }

@@ -142,7 +142,7 @@ fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
 }
 
 /// Two equal servers are compared. The data is analysed four times while it grows. The four analyses together err as
-/// seldom as a single one.
+/// seldom as a single analysis.
 #[test]
 fn looks_at_growing_data_err_as_seldom_as_one() {
     let told = (0..200).filter(|seed| {
@@ -316,8 +316,8 @@ fn with_tls(run: &Run) -> run::LoadPlan {
     run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
 }
 
-/// The labels of the two sides' windows differ. The windows are compared nevertheless, because their requested loads
-/// are equal.
+/// The labels of the two sides' windows differ. The windows are compared in spite of this, because their requested
+/// loads are equal.
 #[test]
 fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     let mut random = Rng::with_seed(3);
@@ -409,7 +409,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows per side give no interval. The stated factor tells how much more data would give one.
+/// Two windows per side give no interval. The stated factor tells how much more data would give an interval.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

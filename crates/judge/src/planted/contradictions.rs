@@ -81,7 +81,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // One of the steps at the plateau is faster than the others, so the decisive step is not the fastest step.
+    // One of the steps at the plateau is faster than the other steps, so the decisive step is not the fastest step.
     (None, || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if p.n == 32.0 {

@@ -201,8 +201,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the rest. Throughput does not
-/// change when half of the CPUs are taken away.
+/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the other two CPUs. Throughput
+/// does not change when half of the CPUs are taken away.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)
@@ -236,7 +236,8 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
 }
 
 /// Makes an experiment on a server whose queue no counter shows. `ratio` is throughput with twice the source addresses
-/// divided by throughput with the usual ones. Slowing the CPU of server or generator changes nothing.
+/// divided by throughput with the usual number of source addresses. Slowing the CPU of server or generator changes
+/// nothing.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

@@ -1,4 +1,4 @@
-//! Planted runs: one without a warning, and one for each kind of warning.
+//! Planted runs: a run without a warning, and a run for each kind of warning.
 
 use run::{Intensity, Run, Trial, TrialKind};
 

@@ -131,8 +131,8 @@ mod tests {
     const SEEDS: u64 = 200;
 
     /// Simulates a trial. The elasticity of throughput is 0.8 for the server's speed and 0.1 for the generator's. The
-    /// machine alternates between two speeds, of which one is two thirds of the other. The machine keeps each speed for
-    /// `keeps` slots on average. If `keeps` is 0, there is only one speed.
+    /// machine alternates between two speeds. The lower speed is two thirds of the higher speed. The machine keeps each
+    /// speed for `keeps` slots on average. If `keeps` is 0, there is only one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();

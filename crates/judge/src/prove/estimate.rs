@@ -165,9 +165,9 @@ impl<'a> Seen<'a> {
         if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
     }
 
-    /// Estimates some elasticities by regression, and bounds the others. A lever in the regression may also slow the
-    /// resource of a bounded lever. A part of the first lever's effect, between 0 and what the bound allows, then
-    /// belongs to the bounded resource.
+    /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
+    /// slow the resource of a bounded lever. A part of the first lever's effect, between 0 and what the bound allows,
+    /// then belongs to the bounded resource.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;

@@ -2,9 +2,9 @@
 //! in this direction.
 //!
 //! On a half-duplex link, both directions share one wire, so the bytes of both count. On a full-duplex link, requests
-//! load only their own direction, so longer requests test a full link only if this direction is the fuller one. Full
-//! duplex is assumed, as on switched Ethernet, unless the run says that the wire is shared. If the link is half-duplex
-//! after all, the effect is smaller than predicted, never larger.
+//! load only their own direction, so longer requests test a full link only if this direction is the fuller direction.
+//! Full duplex is assumed, as on switched Ethernet, unless the run says that the wire is shared. If the link is
+//! half-duplex after all, the effect is smaller than predicted, never larger.
 
 use run::Run;
 

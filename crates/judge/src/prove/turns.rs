@@ -1,6 +1,6 @@
-//! Effect of a lever that is tested in turns: in pairs of loads, one without the lever and one with it. The effect is
-//! the geometric mean of the ratios within pairs, with Student's interval. Slow changes of the machine cancel within a
-//! pair.
+//! Effect of a lever that is tested in turns: in pairs of loads, one load without the lever and one with the lever. The
+//! effect is the geometric mean of the ratios within pairs, with Student's interval. Slow changes of the machine cancel
+//! within a pair.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};

@@ -28,7 +28,7 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// Client or server ran out of something countable, such as ports, or the generator misbehaved. The load was
-    /// therefore not the planned one.
+    /// therefore not the planned load.
     Broken,
     /// Specific cause, which has its own signs.
     Cause,

@@ -289,8 +289,8 @@ mod tests {
         assert!(seen.sentence.starts_with(wait) && seen.sentence.contains("the server completes"), "{seen:#?}");
     }
 
-    /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait
-    /// for a lock show a queue nevertheless. Only the number of requests handled at a time stays unknown.
+    /// The only client of the first step waited for a CPU, so its response time is no service time. But threads that
+    /// wait for a lock show a queue. Only the number of requests handled at a time stays unknown.
     #[test]
     fn a_queue_that_was_seen_needs_no_service_time() {
         let slow_alone = |is_sampled: bool| {

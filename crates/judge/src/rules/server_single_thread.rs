@@ -95,7 +95,7 @@ fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// Checks that the server may use several CPUs. Its full thread can use only one of them.
+/// Checks that the server may use several CPUs. A full thread can use only one CPU.
 fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
     let Some((_, allowed)) = cpu.used else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
@@ -111,7 +111,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// Returns the verdict on a server with one working thread, while other programs fill all CPUs. The thread gets
-    /// `us` microseconds of CPU time per request, and waits for a CPU nearly all the rest of the time.
+    /// `us` microseconds of CPU time per request, and waits for a CPU for nearly all of the remaining time.
     fn beside_others(us: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(60.0, 20_000.0)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * us)

@@ -1,5 +1,5 @@
 //! Rule for Nagle's algorithm that waits for a delayed acknowledgement. A response that the server writes in two parts
-//! then takes as long as the receiver's acknowledgement timer (40 ms on Linux). Both sides are idle meanwhile.
+//! then takes as long as the receiver's acknowledgement timer (40 ms on Linux). Both sides are idle during this time.
 
 use run::{FigureUnit, ThreadState, Trial};
 

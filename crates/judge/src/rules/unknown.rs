@@ -1,4 +1,4 @@
-//! Rule for runs whose evidence does not show one cause. This rule is the last one, and it always gives a verdict.
+//! Rule for runs whose evidence does not show one cause. This rule is the last rule, and it always gives a verdict.
 
 use std::collections::BTreeMap;
 

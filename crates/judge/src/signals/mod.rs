@@ -65,7 +65,7 @@ impl Signal {
         chance(self.log_odds())
     }
 
-    /// Turns the signal into one that supports its verdict below the threshold. `id` is the verdict above the
+    /// Turns the signal into a signal that supports its verdict below the threshold. `id` is the verdict above the
     /// threshold; empty for the second choice among the rules.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }

@@ -29,7 +29,7 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 }
 
 /// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
-/// cheaper. Of equally cheap settings, returns the one with the largest capacity.
+/// cheaper. Of equally cheap settings, returns the setting with the largest capacity.
 ///
 /// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The bound cannot show
 /// how many CPUs the setting needs per request. With the goal of the fewest CPUs per request, such a setting may cost

@@ -16,7 +16,7 @@ pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> 
     // CPUs.
     let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
     // An upstream that uses about one CPU may have a lock. A parallel upstream also gets only one CPU if other programs
-    // use the rest, so the CPUs must have idle time.
+    // use the other CPUs, so the CPUs must have idle time.
     let takes_turns =
         processes.len() == 1 && (full..ONE_CPU).contains(&used) && all.is_some_and(|busy| busy < FULL_MIDDLE);
     match full_thread(processes, threads) {

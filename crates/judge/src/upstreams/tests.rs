@@ -97,8 +97,8 @@ fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) 
     run
 }
 
-/// An application with eight threads gets only one CPU, because other programs use the rest. Each of its threads waits
-/// for a CPU nearly all the time, and hardly runs.
+/// An application with eight threads gets only one CPU, because other programs use the other CPUs. Each of its threads
+/// waits for a CPU nearly all the time, and hardly runs.
 #[test]
 fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     let limit = |waited, idle| parallel(8, [0.119, waited], idle).findings.behind[0].limit;

@@ -9,7 +9,7 @@ use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Returns the causes other than locks, at most one for each process name.
+/// Returns the causes other than locks, at most one cause for each process name.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| cause(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
@@ -35,7 +35,7 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
 }
 
 /// Returns true if only one thread of all processes computes, or only one thread of each process. One of the processes
-/// may be an idle parent of the others. `cpu` is the mean number of computing threads per process.
+/// may be an idle parent of the other processes. `cpu` is the mean number of computing threads per process.
 fn computes_serially(process: &WaitProcess, cpu: f64) -> bool {
     let (all, most) = (cpu * process.processes.max(1.0), process.busiest + WAIT_FEW);
     let each = process.processes >= 2.0 - WAIT_FEW && all >= FULL_MIDDLE * (process.processes - 1.0) && cpu < most;

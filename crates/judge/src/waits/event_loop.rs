@@ -28,7 +28,7 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     verdict.advice.insert(0, advice);
 }
 
-/// Returns the process with an idle event loop, and the number of requests inside it.
+/// Returns the process with an idle event loop, and the number of requests inside this process.
 ///
 /// Returns `None` if threads work, if a connection to another server awaits a reply or may await one, or if something
 /// could not be read.

@@ -63,7 +63,7 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
 }
 
 /// Returns the lock for which requests wait in a queue inside the server, unless the lock's holder was seen to do
-/// something else than compute. In a server that computes all the time, such requests use the CPU one at a time.
+/// anything but compute. In a server that computes all the time, such requests use the CPU one at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
     let is_own = |finding: &&WaitFinding| {

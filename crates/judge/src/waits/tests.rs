@@ -147,7 +147,7 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
 
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
-    // Pools of 2 to 64 workers, at every load. `busy` workers have a request each, and the others wait for work.
+    // Pools of 2 to 64 workers, at every load. `busy` workers have a request each, and the other workers wait for work.
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
             let busy = workers * f64::from(percent) / 100.0;
@@ -222,7 +222,7 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
     // Makes processes of one name, of which `computing` compute. One of the processes may be an idle parent of the
-    // others.
+    // other processes.
     let serial = |processes: f64, computing: f64| {
         let mut profile = process(
             processes,

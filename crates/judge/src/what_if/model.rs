@@ -189,8 +189,8 @@ impl Model {
         cpu.chain(self.others()).map(|part| self.used_part(part)).filter(|p| p.units.is_finite()).collect()
     }
 
-    /// Returns all resources, including the server's workers. Of the CPUs and the threads, returns only the one that is
-    /// full first. If that is the threads, the CPU time of a generator on the same CPUs is a delay.
+    /// Returns all resources, including the server's workers. Of the CPUs and the threads, returns only the resource
+    /// that is full first. If the threads are full first, the CPU time of a generator on the same CPUs is a delay.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
         let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);

@@ -3,7 +3,7 @@
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
 
-/// Constant part of a mean service time, 0 to 1. The rest is exponentially distributed.
+/// Constant part of a mean service time, 0 to 1. The rest of the service time is exponentially distributed.
 const CONSTANT: f64 = 0.6;
 /// Share of the requests that sleep for a long time.
 const RARE: f64 = 0.01;

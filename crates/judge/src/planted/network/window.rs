@@ -132,7 +132,7 @@ impl Sums {
 }
 
 impl Seen {
-    /// Returns the completed requests per second, including refused ones.
+    /// Returns the completed requests per second, including refused requests.
     pub(super) fn rate(&self) -> f64 {
         self.answers.len() as f64 / self.length_s
     }

@@ -16,7 +16,7 @@ pub(super) struct World {
     pub(super) story: String,
     /// Hosts of the programs. The server's host is the first.
     pub(super) hosts: Vec<Host>,
-    /// Programs: the generator, the server, and the upstream service if there is one.
+    /// Programs: the generator, the server, and the upstream service if the world has one.
     pub(super) programs: Vec<Program>,
     /// Steps that each request takes.
     pub(super) steps: Vec<Step>,
