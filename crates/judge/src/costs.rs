@@ -259,8 +259,8 @@ pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     }
 }
 
-/// Returns true if client and server read the same counters for a cost, for example on one host. They read these
-/// counters at slightly different times, so only the server's readings are used.
+/// Returns true if client and server read the same counters for a cost, for example on one host. Client and server read
+/// these counters at slightly different times, so only the server's readings are used.
 fn is_of_both(id: &str, trial: &Trial) -> bool {
     let shared = |part: &Part| run::counter(part.counter).is_some_and(|spec| trial.shares_scope(spec.scope()));
     let spec = COSTS.iter().find(|spec| spec.id == id);

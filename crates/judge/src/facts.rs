@@ -33,7 +33,7 @@ pub struct Facts<'a> {
     /// % of the highest rate. If no trial does both, this is the first trial that reaches 97 % of the highest rate. In
     /// other runs, this is the trial with the highest rate. If the requests differ in size, the rate in bytes decides.
     pub decisive: Option<&'a Trial>,
-    /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met it.
+    /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,
     /// Result of the sweep: throughput stopped growing (a plateau), or still grew.
     pub plateau: Plateau,
@@ -47,10 +47,10 @@ pub struct Facts<'a> {
     pub(crate) waits: Vec<WaitFinding>,
 }
 
-/// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met it. A step that
-/// missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit, breaking this
-/// limit says nothing about the server's capacity. The limit is then ignored at higher loads that keep up with the
-/// offered rate.
+/// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective. A
+/// step that missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit,
+/// breaking this limit says nothing about the server's capacity. The limit is then ignored at higher loads that keep up
+/// with the offered rate.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -363,14 +363,14 @@ mod tests {
         let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
         column.counter = run::CounterId("cpu.steal".into());
         let times = taken.client.recording.t_s.clone();
-        // The counter is in microseconds. It grows by a twentieth of a CPU's time.
+        // The counter is in microseconds. The counter grows by a twentieth of a CPU's time.
         column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
         taken.client.recording.columns.push(column);
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
     }
 
     /// Makes a run in which client and server each see four CPUs, of one machine or of two. The server fills three of
-    /// them, and other programs use `others` CPUs.
+    /// these CPUs, and other programs use `others` CPUs.
     fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
         let top = 4000.0;
         let mut planted_run =

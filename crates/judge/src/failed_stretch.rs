@@ -9,7 +9,7 @@ use crate::single::{clients, closed, failed_and_all, good};
 use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 
 /// Number of report intervals around the beginning or end of the stretch whose counts may mix requests from before and
-/// after it. Several generators report at different times, so two neighbouring intervals may be mixed.
+/// after this moment. Several generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
 /// succeeded. A report interval is as long as a step but may begin inside a step. Several intervals in a row may

@@ -72,8 +72,8 @@ impl<'a> Failures<'a> {
         format!("{at} {from}{on}, {} of the requests failed{}", percent(self.share), self.kinds())
     }
 
-    /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind it
-    /// (RFC 9110, 15.6.3 and 15.6.5).
+    /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind the
+    /// gateway (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> &'static str {
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {
@@ -174,8 +174,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::Bottleneck;
 
-    /// Judges a proxy that has one thread and runs out of local ports. From `clients` clients on, it answers the share
-    /// `share` of the requests with 502 at once.
+    /// Judges a proxy that has one thread and runs out of local ports. From `clients` clients on, the proxy answers the
+    /// share `share` of the requests with 502 at once.
     fn refuses_from(clients: f64, share: f64, thread_us: f64) -> Bottleneck {
         let change = move |t: &mut run::Trial, p: &Point| {
             if p.n >= clients {

@@ -33,7 +33,7 @@ pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
 
-/// Returns the cost of a handshake if the windows show it. Returns `None` without TLS.
+/// Returns the cost of a handshake if the windows show this cost. Returns `None` without TLS.
 pub(crate) fn cost(run: &Run) -> Option<HandshakeCost> {
     run.plan.load.tls.as_ref()?;
     turns(run).or_else(|| whole(run))

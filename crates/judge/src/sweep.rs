@@ -10,7 +10,8 @@ use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED
 /// Result of a sweep: how throughput behaved at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plateau {
-    /// Throughput stopped growing: from `from` to `to` clients, it grew by less than 5 % per doubling of the clients.
+    /// Throughput stopped growing: from `from` to `to` clients, throughput grew by less than 5 % per doubling of the
+    /// clients.
     Flat {
         /// Number of clients of the decisive step, or of the first step whose rate is within 5 % of the highest.
         from: f64,
@@ -55,7 +56,7 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
 }
 
 /// Returns the steps of the sweep, ordered by number of clients. In a run of `find` or `prove`, these are its
-/// closed-loop steps. In an experiment, they are the largest sweep among its trials.
+/// closed-loop steps. In an experiment, the steps are the largest sweep among the trials.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let of =
         |kind: TrialKind| -> Vec<&Trial> { trials.iter().copied().filter(|t| closed(t) && t.kind == kind).collect() };

@@ -35,8 +35,8 @@ impl TrustReport {
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
-    // If the rate changed during the run, no single value describes it. This warning matters more than most others, so
-    // it comes early.
+    // If the rate changed during the run, no single value describes the rate. This warning matters more than most
+    // others, so it comes early.
     let changed = drift::throughputs(facts);
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
     // On a busy machine, every other figure is less sure, so this warning comes early and always stays visible.
@@ -181,7 +181,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         percent(difference)
     );
     // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // it. The check then neither fails nor passes.
+    // the difference. The check then neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {

@@ -2,7 +2,7 @@
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 
-/// Recomputes the summary of response times in runs of older versions, with their unanswered requests.
+/// Recomputes the summary of response times in runs of older versions, including requests that were never answered.
 pub(crate) fn derive(run: &mut Run) {
     run.trials.iter_mut().for_each(derive_trial);
 }

@@ -80,8 +80,8 @@ impl Bracket {
     }
 }
 
-/// Returns the number of users of a trial, and their think time. Returns `None` for a trial that is no step of a search
-/// for users.
+/// Returns the number of users of a trial, and the users' think time. Returns `None` for a trial that is no step of a
+/// search for users.
 fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     match &trial.intensity {
         Intensity::Closed { connections, think, .. } if trial.kind == TrialKind::Sweep => Some((*connections, think)),

@@ -1,5 +1,5 @@
-//! Time that the estimate of the capacity leaves out: pauses of a machine, and periods in which other programs took its
-//! CPUs.
+//! Time that the estimate of the capacity leaves out: pauses of a machine, and periods in which other programs took the
+//! machine's CPUs.
 
 use run::{ExcludedTime, Limits, TENTH_S, Trial, Window};
 

@@ -121,7 +121,7 @@ impl<'f, 'a> Tried<'f, 'a> {
         (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
     }
 
-    /// Returns the trial with the lightest load. The caller uses it if no trial of the run met the objective.
+    /// Returns the trial with the lightest load. The caller uses this trial if no trial of the run met the objective.
     fn least(&self) -> Option<&'a Trial> {
         let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         lightest.or(self.facts.decisive)

@@ -1,6 +1,6 @@
 //! Simulated comparisons of two live servers whose difference in CPU time per request is known. Other programs run in
-//! bursts on the same machine. The two servers' windows alternate for 60 s. While the data grows, it is analysed four
-//! times (each time is a look), as in a live comparison.
+//! bursts on the same machine. The two servers' windows alternate for 60 s. While the data grows, the data is analysed
+//! four times (each time is a look), as in a live comparison.
 
 use fastrand::Rng;
 use stats::normal;

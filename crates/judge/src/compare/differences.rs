@@ -134,7 +134,7 @@ fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     set.requests.iter().enumerate().flat_map(of).collect()
 }
 
-/// Describes a single request. Leaves out its server.
+/// Describes a single request. Leaves out the server of the request.
 fn request(protocol: &Protocol) -> String {
     match protocol {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),
@@ -143,7 +143,7 @@ fn request(protocol: &Protocol) -> String {
     }
 }
 
-/// Describes a set of requests. Leaves out the name of its file.
+/// Describes a set of requests. Leaves out the name of the set's file.
 fn set(set: &RequestSet) -> String {
     let each = |r: &run::RequestPlan| match r.method.as_str() {
         STATEMENT_METHOD => format!("{} × {}", r.weight, r.name),
@@ -195,7 +195,7 @@ mod tests {
         let pair = |old: Option<RequestSet>, new: Option<RequestSet>| {
             let mut runs = [0, 1].map(|_| crate::planted::PlantedRun::new(1000.0, 4000.0).run());
             (runs[0].plan.load.requests, runs[1].plan.load.requests) = (old, new);
-            // No objective was set, so each run derives one from its unloaded median.
+            // No objective was set, so each run derives an objective from its unloaded median.
             runs.iter_mut().for_each(crate::judge);
             runs[1].findings.limits.text = "p50 <= 7 ms (10 times the unloaded one)".into();
             differences(&runs[..1], &runs[1..])

@@ -50,7 +50,7 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
 }
 
 /// Fills in the smallest change that the comparison would have shown. This change comes from the figure that decided
-/// the comparison. If no figure decided, it comes from the most precise required figure.
+/// the comparison. If no figure decided, the smallest change comes from the most precise required figure.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
     let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));

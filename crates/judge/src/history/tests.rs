@@ -85,7 +85,8 @@ fn an_old_change_a_gain_and_a_change_that_was_taken_back_do_not_fail() {
     }
 }
 
-/// A small change is found only many runs after it began. When the change is first found, it must count as new.
+/// A small change is found only many runs after its beginning. When the change is first found, the change must count as
+/// new.
 #[test]
 fn a_change_that_shows_late_is_new_when_it_shows() {
     let begin = 30;

@@ -1,6 +1,6 @@
 //! Planted experiments on verdicts, and the sentences about these experiments. A lever slows a resource. A lever is
-//! switched on and off in slots or in turns. In slots, it is switched within one trial, at the start of each slot (a
-//! fraction of a second). In turns, trials with and without the lever alternate.
+//! switched on and off in slots or in turns. In slots, the lever is switched within one trial, at the start of each
+//! slot (a fraction of a second). In turns, trials with and without the lever alternate.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -70,7 +70,7 @@ pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
 }
 
 /// Makes turns with and without a lever that doubles a resource (such as the load). `ratio` is throughput with the
-/// lever divided by throughput without it.
+/// lever divided by throughput without the lever.
 pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();

@@ -1,5 +1,5 @@
-//! Model of the throughput without levers. It keeps changes of the machine from being attributed to a lever of the
-//! experiment.
+//! Model of the throughput without levers. The model keeps changes of the machine from being attributed to a lever of
+//! the experiment.
 //!
 //! The throughput of a single slot (a fraction of a second) is noisy. Shared machines also change their speed by up to
 //! a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore

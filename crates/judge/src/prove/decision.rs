@@ -10,7 +10,7 @@ use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, 
 pub(super) enum Own {
     /// No lever of loadline acts on this resource.
     NoLever,
-    /// A lever acts on this resource, but the experiment did not use it.
+    /// A lever acts on this resource, but the experiment did not use this lever.
     Unused,
     /// The lever took much less of the resource than planned.
     Slack,
@@ -46,7 +46,7 @@ pub(super) enum Kind {
 pub(super) enum Rival {
     /// There is no such resource.
     None,
-    /// The resource belongs to the verdict's bottleneck, and describes it more precisely.
+    /// The resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
     /// The resource belongs to another bottleneck.
     Other,

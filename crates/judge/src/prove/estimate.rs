@@ -57,7 +57,7 @@ enum Known {
 /// resource is wanted for a small share of the time, its elasticity lies between 0 and this share. In this case, the
 /// elasticity need not be measured. This bound is also used if the interval of the regression is wider than the bound.
 /// If a lever took much less than planned, the elasticity is unknown in spite of such a bound. The cause that kept the
-/// lever from the CPU may also have kept the slowed threads from it.
+/// lever from the CPU may also have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();

@@ -20,7 +20,7 @@ pub struct Suspect {
     /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit, because a rate
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
-    /// Function that predicts throughput with the lever, divided by throughput without it. The function's second
+    /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
     pub ratio: fn(&Run, f64) -> f64,
 }

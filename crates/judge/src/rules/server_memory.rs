@@ -112,7 +112,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     server(facts).map_or(Vec::new(), |view| stalled(&view).into_iter().chain(faults(&view)).collect())
 }
 
-/// Returns the share of the time in which threads of the host stalled for lack of memory, if it is large.
+/// Returns the share of the time in which threads of the host stalled for lack of memory, if this share is large.
 fn stalls(view: &View<'_>) -> Option<Signal> {
     stalled(view).filter(|signal| signal.chance() >= HINT)
 }

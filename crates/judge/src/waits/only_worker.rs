@@ -11,7 +11,7 @@ use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 use crate::view::program;
 
-/// Functions of the C library that only make a system call. Their caller says more about the wait.
+/// Functions of the C library that only make a system call. The caller of such a function says more about the wait.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "clock_nanosleep",

@@ -292,8 +292,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// If a link carries 6 % more than its nominal rate, an earlier version took it for two links of half the speed.
-    /// That version predicted half of the real throughput for one client.
+    /// If a link carries 6 % more than its nominal rate, an earlier version took this link for two links of half the
+    /// speed. That version predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

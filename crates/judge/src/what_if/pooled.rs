@@ -39,8 +39,8 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
 
 /// Returns the mean rate of good answers of the trials near the highest rate, weighted by their length.
 ///
-/// The highest rate of a single trial is too high by chance. Its window may contain one more answer than usual, or one
-/// more burst of a server with a quota.
+/// The highest rate of a single trial is too high by chance. The window of such a trial may contain one more answer
+/// than usual, or one more burst of a server with a quota.
 fn at_the_limit(facts: &Facts<'_>) -> f64 {
     let least = (1.0 - FLAT) * highest(facts);
     let near = || facts.loaded().filter(|t| good(t) >= least);

@@ -99,7 +99,7 @@ fn dearer_requests_never_raise_the_rate() {
     assert!(rates.windows(2).all(|pair| pair[1] < pair[0]), "{rates:?}");
 }
 
-/// A quota stops a server for a part of each period. Until the quota is used up, it slows no request.
+/// A quota stops a server for a part of each period. Until the quota is used up, the quota slows no request.
 #[test]
 fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 0.0));
@@ -360,8 +360,8 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     assert!(answer.resources.iter().all(|resource| resource.at_least), "{:?}", answer.resources);
 }
 
-/// One thread is 88 % busy at the plateau. It counts as full there, so the predicted rate of more users is the highest
-/// measured rate.
+/// One thread is 88 % busy at the plateau. The thread counts as full there, so the predicted rate of more users is the
+/// highest measured rate.
 #[test]
 fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;

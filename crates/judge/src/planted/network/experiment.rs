@@ -56,7 +56,7 @@ const CONNECTIONS: f64 = 8.0;
 const AS_GOOD: f64 = 0.85;
 /// Maximum number of connections of an experiment.
 const MAX_CONNECTIONS: f64 = 1024.0;
-/// Number of pairs of turns. Each pair has a load without the lever and a load with it.
+/// Number of pairs of turns. Each pair has a load without the lever and a load with the lever.
 const PAIRS: usize = 5;
 
 /// Returns the simulated experiment on the verdict of a run.

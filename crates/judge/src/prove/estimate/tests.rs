@@ -63,7 +63,7 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
 }
 
 /// Seen with a single-threaded application that moved between two CPUs. The application used half of each CPU, and only
-/// the application limited throughput. No lever slowed it.
+/// the application limited throughput. No lever slowed the application.
 #[test]
 fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
