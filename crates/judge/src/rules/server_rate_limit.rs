@@ -12,8 +12,8 @@ use crate::places::{self, Places, is_connections};
 use crate::refusals::Refusals;
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
-use crate::single::{refused, server_of};
-use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
+use crate::single::{good, refused, server_of};
+use crate::thresholds::{ALL_REFUSED, FLAT, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -31,7 +31,8 @@ pub(super) const RULE: Rule = Rule {
               while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are full. A server that \
               fails under load is full, or its good rate falls. A server that fails the same share of a light load sets no \
               limit, either. A single load tells the two apart only by a status such as 429, or by good answers at a constant \
-              rate. With a wrong path no answer is good. A limit may also delay answers. Then one client without pauses waits \
+              rate. If at least one good answer is always in progress, and always about as many, a limit of requests at a \
+              time (limit_conn, a connection pool) looks the same, and the confidence is 0.5. With a wrong path no answer is good. A limit may also delay answers. Then one client without pauses waits \
               for the limit's gap and reaches the highest rate alone, while arrivals below that rate are answered at once. A \
               fixed number of workers would delay both. A worker that still works after its answer has the same times, but \
               leaves the next request unread or waiting for a lock. A server without file descriptors refuses too, but not on \
@@ -115,9 +116,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "{share} of the answers were refusals, but the server or its upstream was full: it refuses what it cannot do"
         ));
     }
-    let pool = pool(facts);
-    let confidence = if pool.is_some() { confidence.min(LIKELY) } else { confidence };
-    bind(worst, confidence, (*middle, limited.len()), pool.as_deref())
+    let at_a_time = at_a_time(facts, &facts.refusals);
+    let confidence = if at_a_time.is_some() { confidence.min(LIKELY) } else { confidence };
+    bind(worst, confidence, (*middle, limited.len()), at_a_time.as_deref())
+}
+
+/// Describes a limit of requests at a time that would refuse the same requests as a limit of requests per second.
+/// Returns `None` if the limit is one of requests per second.
+fn at_a_time(facts: &Facts<'_>, refusals: &Refusals<'_>) -> Option<String> {
+    pool(facts).or_else(|| good_at_a_time(refusals).filter(|_| !refusals.is_named))
 }
 
 /// Describes the connections to an upstream, if their number equals the number of requests handled at a time. Such a
@@ -126,6 +133,22 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
     let places = Places::of(facts)?;
     let pool = places.matching().find(|counted| is_connections(counted))?;
     Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
+}
+
+/// Describes the number of good answers in progress (Little's law), if it may be the limit. A limit of requests at a
+/// time allows at least one request. If the number changed while the rate of good answers did not, it is no limit.
+fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
+    let held: Vec<f64> = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6).collect();
+    let rates: Vec<f64> = refusals.trials.iter().map(|t| good(t)).collect();
+    let varies = spread(&held) > FLAT && spread(&rates) <= FLAT;
+    let least = held.iter().copied().reduce(f64::min).filter(|least| *least >= 1.0 && !varies)?;
+    Some(format!("about {} at a time", places::requests(least)))
+}
+
+/// Returns the difference of the highest and the lowest value as a share of the lowest value.
+fn spread(values: &[f64]) -> f64 {
+    let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
+    high / low - 1.0
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
@@ -149,7 +172,7 @@ fn by_status_if(trial: &Trial, keep: fn(&str) -> bool) -> String {
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
 }
 
-fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), pool: Option<&str>) -> Verdict {
+fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time: Option<&str>) -> Verdict {
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
     let share = refused(worst);
     let mut evidence = vec![
@@ -175,9 +198,9 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), pool: Opt
         let text = format!("the server used {}", cpus(used));
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
-    let sentence = match pool {
-        Some(pool) => format!(
-            "the server refuses what exceeds {}, or {pool}: its limit is one of requests per second, or of requests at a time",
+    let sentence = match at_a_time {
+        Some(at_a_time) => format!(
+            "the server refuses what exceeds {}, or {at_a_time}: its limit is one of requests per second, or of requests at a time",
             rate(limit)
         ),
         None => {
@@ -234,6 +257,27 @@ mod tests {
         let (pool, other) = (with_connections(5.0), with_connections(50.0));
         assert!(pool.sentence.contains("srv has 5 connections to app") && pool.confidence <= 0.5, "{pool:#?}");
         assert!(other.sentence.contains("on purpose") && other.confidence >= 0.9, "{other:#?}");
+    }
+
+    /// The server answers 500 requests per second, each after 10 ms: 5 requests at a time. If the response times
+    /// differ between two loads, but not the rates of good answers, the limit is one of requests per second.
+    #[test]
+    fn a_limit_of_requests_per_second_is_told_from_one_of_requests_at_a_time() {
+        let verdict = |status: &'static str, slower: f64, r1_us: f64| {
+            let refuse = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                let n = t.measured.tally.unexpected_status;
+                t.measured.tally.unexpected_statuses = [(status.into(), n)].into_iter().filter(|s| s.1 > 0).collect();
+                t.latency_us.mean = if p.n > 64.0 { slower * r1_us } else { r1_us };
+            };
+            let mut run = refuses_beyond_500_after(r1_us).change(refuse).run();
+            crate::judge(&mut run);
+            let found = run.findings.bottleneck;
+            (found.id == "server-rate-limit", found.confidence >= 0.9)
+        };
+        assert_eq!(verdict("503", 1.0, 10_000.0), (true, false), "5 at a time, or 500/s");
+        assert_eq!(verdict("503", 2.0, 10_000.0), (true, true), "5 and 10 at a time");
+        assert_eq!(verdict("429", 1.0, 10_000.0), (true, true), "too many requests");
+        assert_eq!(verdict("503", 1.0, 500.0), (true, true), "a quarter of a request at a time");
     }
 
     /// A single load cannot show that the rate of good answers has an upper limit, so the statuses of the answers
