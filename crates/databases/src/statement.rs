@@ -3,7 +3,7 @@
 
 /// Maximum length of a stored statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
-/// Maximum length of the short name that stands for a statement in tables, characters.
+/// Maximum length of a statement's short name in reports, characters.
 const MAX_NAME_CHARS: usize = 60;
 /// Mark at the end of a statement that was cut.
 const CUT: char = '…';

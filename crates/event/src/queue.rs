@@ -11,9 +11,9 @@ use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 
 /// The event queue of one thread. The thread declares interest in descriptors and takes their events from the queue.
 ///
-/// Descriptors are plain numbers, as in the interface of the paper. Descriptors should be non-blocking, because an
-/// event is only a hint: it may be repeated or outdated, but is never lost. A queue must stay in the thread that
-/// created it.
+/// Descriptors are plain numbers ([`RawFd`]), as in the paper by Banga, Mogul and Druschel (see the crate's
+/// documentation). Descriptors should be non-blocking, because an event is only a hint: it may be repeated or outdated,
+/// but is never lost. A queue must stay in the thread that created it.
 #[derive(Debug)]
 pub struct EventQueue {
     mechanism: Mechanism,

@@ -399,8 +399,8 @@ mod tests {
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
         let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
-        // If client and server are on different machines, the CPU time used on the client's machine does not come from
-        // the server.
+        // If client and server are on different machines, the server's CPU time does not explain the busy CPUs of the
+        // client's machine. All three busy CPUs therefore count as used by other programs.
         let (taken, _) =
             other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");

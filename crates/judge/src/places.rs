@@ -364,8 +364,8 @@ mod tests {
         assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
     }
 
-    /// A round trip to the server takes 17 of the 20 ms of R1. A request on the network occupies no worker, so Xmax ×
-    /// R1 is no number of workers.
+    /// With one client, a response takes 20 ms (R1), and 17 ms of this time are the network round trip. A request on
+    /// the network occupies no worker, so Xmax × R1 is no number of workers.
     #[test]
     fn a_long_round_trip_gives_no_number_of_workers() {
         let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(

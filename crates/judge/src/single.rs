@@ -76,7 +76,8 @@ pub(crate) fn still_open(trial: &Trial) -> u64 {
 }
 
 /// Returns the share of the measured requests that failed, 0 to 1: with an error, with an unexpected answer, or without
-/// an answer. Returns `None` without a request. The unanswered requests are those of the whole trial.
+/// an answer. Returns `None` without a request. Unanswered requests are counted over the whole trial, not only in the
+/// measured window.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
     failed_of(&trial.measured.tally, unanswered(trial))
 }

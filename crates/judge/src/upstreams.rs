@@ -162,7 +162,8 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
 }
 
 /// Returns evidence of the number of exchanges with an upstream per request, if there are several. Each exchange needs
-/// at least one data segment in each direction, so the direction with fewer segments gives the number.
+/// at least one data segment in each direction. The smaller count of segments is therefore an upper bound of the
+/// exchanges, and is reported as their number.
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();

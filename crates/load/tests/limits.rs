@@ -11,7 +11,7 @@ use common::{Behaviour, Server, closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, LoadPlan};
 
-/// Runs one ignored test of this program in a child process. If `prepare` is given, a new network namespace is made
+/// Runs one ignored test of this test binary in a child process. If `prepare` is given, a new network namespace is made
 /// first, and `prepare` is run in it.
 fn child(test: &str, prepare: Option<&str>) {
     let me = std::env::current_exe().unwrap();

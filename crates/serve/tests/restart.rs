@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use loadline_serve::{Server, start};
 use run::ServePlan;
 
-/// Every model that uses io_uring, with the number of threads to test.
+/// Every I/O model that uses io_uring, with the number of threads to test.
 const MODELS: [(&str, u32); 5] =
     [("uring", 1), ("uring-sharded", 1), ("uring-sharded", 3), ("uring-groups", 1), ("event", 1)];
 

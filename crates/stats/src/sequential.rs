@@ -71,8 +71,8 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the density at the next look, for only those paths of the motion that stay within the boundary at that
-    /// look.
+    /// Returns the density at the next look. Only paths of the motion that are within the boundary at the next look
+    /// count.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);

@@ -109,13 +109,13 @@ impl PollRing {
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Submits all requests and collects completions, without waiting.
+    /// Submits all queued polls and cancellations, and collects completions, without waiting.
     pub fn submit(&mut self) -> Result<()> {
         done(self.ring.submit())
     }
 
-    /// Submits all requests, and waits until a completion arrives or `timeout_ns` nanoseconds have passed (`None`: no
-    /// limit). A signal ends the wait early.
+    /// Submits all queued polls and cancellations, and waits until a completion arrives or `timeout_ns` nanoseconds
+    /// have passed (`None`: no limit). A signal ends the wait early.
     pub fn enter(&mut self, timeout_ns: Option<u64>) -> Result<()> {
         match timeout_ns {
             Some(0) => self.submit(),

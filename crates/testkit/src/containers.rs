@@ -1,5 +1,5 @@
-//! Containers that contain only the static program from `make dist`. Each container runs an HTTP server on this
-//! machine's network. The tests do not touch other containers of the machine.
+//! Containers that contain only the static loadline program from `make dist`. Each container runs an HTTP server on
+//! this machine's network. The tests do not touch other containers of the machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -176,8 +176,8 @@ pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     texts.map(write).into()
 }
 
-/// A podman image that contains only the static program, as `/loadline`. Podman's whole storage is removed when this
-/// value is dropped.
+/// A podman image that contains only the static loadline program, as `/loadline`. Podman's whole storage is removed
+/// when this value is dropped.
 pub struct PodmanImage {
     /// Name of the image.
     pub name: String,

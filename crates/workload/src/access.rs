@@ -1,4 +1,5 @@
-//! The target that a thread reads and writes: a file in one of three modes, or a record server.
+//! The target that a thread reads and writes: a file (mapped, buffered or O_DIRECT), or a record server (`loadline
+//! serve record`).
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};

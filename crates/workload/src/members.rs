@@ -169,7 +169,8 @@ pub fn child() {
 
 fn send_report(report: &Report) {
     let text = serde_json::to_string(report).unwrap_or_default();
-    // If the parent has ended, the write fails. The input of this process then ends, too.
+    // If the parent has ended, the write fails. This error is ignored, because the end of the parent also ends this
+    // process's input, which stops this process.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 

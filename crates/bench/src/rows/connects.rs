@@ -49,8 +49,8 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the user memory per descriptor in bytes. A process with many descriptors is compared with a process with
-/// few. Both numbers are below the usual limit of 20,000 descriptors.
+/// Measures the resident memory of the load generator per descriptor, bytes. A process with many descriptors is
+/// compared with a process with few. Both numbers are below the usual limit of 20,000 descriptors.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;

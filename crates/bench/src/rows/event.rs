@@ -1,6 +1,7 @@
-//! The event API: by how much idle (cold) connections prolong a call, and how much time the library adds to the bare
-//! system call. All rows use one run of the experiment `lab event-api`. The experiment itself alternates between the
-//! variants, so each row only reads one result (check) of the experiment.
+//! Rows about the event API. They measure the growth of a call's time with idle (cold) connections, the library's
+//! overhead, and the cost of an io_uring event relative to epoll. All rows use one run of the experiment `lab
+//! event-api`. The experiment itself alternates between the variants, so each row only reads one result (check) of the
+//! experiment.
 
 use std::process::Command;
 use std::sync::OnceLock;

@@ -36,35 +36,36 @@ fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compar
     Ok(compared)
 }
 
-/// Measures an engine that starts the program and does nothing else.
+/// Measures the time until a load starts through an engine that only starts loadline.
 pub(crate) fn local(rounds: usize) -> Result<Compared> {
     ready(rounds, LOCAL_ENGINE, "h")
 }
 
-/// Measures ssh over the master connection that loadline opens first.
+/// Measures the time until a load starts through ssh, over the master connection that loadline opens first.
 pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// Measures ssh started by another program (`env`). loadline then does not know that the agents could share a
-/// connection.
+/// Measures the time until a load starts through ssh that another program (`env`) starts. loadline then does not know
+/// that the agents could share a connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")
 }
 
-/// Measures podman, with a container that contains only the static program.
+/// Measures the time until a load starts through podman. The container contains only the static loadline program.
 pub(crate) fn podman(rounds: usize) -> Result<Compared> {
     within(rounds, Container::of_podman)
 }
 
-/// Measures `runc exec`, which docker and kubectl use, with a container that contains only the static program.
+/// Measures the time until a load starts through `runc exec`, which docker and kubectl use. The container contains only
+/// the static loadline program.
 pub(crate) fn runc(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("runc", program))
 }
 
-/// Measures crun with a container that contains only the static program.
+/// Measures the time until a load starts through crun. The container contains only the static loadline program.
 pub(crate) fn crun(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("crun", program))
 }
@@ -74,8 +75,8 @@ fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, SetupErr
     ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
 }
 
-/// Measures srun on the first node of the current Slurm allocation. Without an allocation, starts a Slurm cluster and
-/// measures srun on a node of this cluster.
+/// Measures the time until a load starts through srun, on the first node of the current Slurm allocation. Without an
+/// allocation, starts a Slurm cluster and uses a node of this cluster.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
     let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;

@@ -26,7 +26,7 @@ fn held(rounds: usize) -> Result<Value> {
     })
 }
 
-/// Measures the user memory per connection in bytes, on the side (generator or server) that uses more.
+/// Measures the resident memory per connection, bytes, on the side (generator or server) that uses more.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let axis = |name: &str| number(&trial["axes"], name);

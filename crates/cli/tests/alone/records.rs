@@ -117,7 +117,8 @@ fn a_response_probe_script_runs_against_a_record_server() {
         assert!(number(&row["responses"]) > 0.0 && row["process"] == "IDEAGEN", "{row}");
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
-        // The measured time is the second half of the trial, plus the rest of the cycle that runs at the trial's end.
+        // The measured time is the second half of the trial (2 s), plus the rest of the cycle that runs at the trial's
+        // end. The test allows 2 s more, because the machine may stall.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

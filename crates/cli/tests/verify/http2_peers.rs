@@ -109,8 +109,8 @@ fn counts_equal_the_log_of_apache() {
     }
 }
 
-/// Source of a node server with a login. POST /login returns a token in the body, a second token in a header, and a
-/// cookie. GET /me must carry both tokens and the cookie.
+/// Source of a node server with a login. POST /login returns a token in the body, a second token in a header, and two
+/// cookies. GET /me must carry both tokens and both cookies.
 const LOGIN: &str = r#"
 const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();
 const server = http2.createServer((request, response) => {

@@ -7,7 +7,7 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Maximum user memory per connection on each side (generator or server), bytes. A check fails above it.
+/// Maximum resident memory per connection on each side (generator or server), bytes. A check fails above it.
 const USER_BYTES: f64 = 200.0;
 /// Minimum rate of answered messages in the measured window, as a share of the planned rate.
 const ANSWERED: f64 = 0.95;

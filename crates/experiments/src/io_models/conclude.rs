@@ -15,7 +15,7 @@ use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
 /// Maximum throughput that counts as a collapse, as a share of the throughput of the model `select`.
 const LEFT: f64 = 0.34;
-/// Maximum user memory of a mostly idle connection, for `uring` with the strategy `high-connections`, bytes.
+/// Maximum resident memory of a mostly idle connection, for `uring` with the strategy `high-connections`, bytes.
 const IDLE_BYTES: f64 = 512.0;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -73,7 +73,7 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
 
-/// Checks the user memory per connection in entry 3, in which each connection sends only every 20 s.
+/// Checks the resident memory per connection in entry 3, in which each connection sends only every 20 s.
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     let bytes = row(rows, "uring+high-connections", 3)?.results.get(MEMORY_PER_CONNECTION_BYTES)?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";

@@ -56,7 +56,8 @@ impl TestSetup {
         })
     }
 
-    /// Sets a network sysctl of the server's host, if this host is a namespace. Does nothing on the plan's hosts.
+    /// Sets a network sysctl of the server's host, if this host is a namespace. Does nothing if the plan names the
+    /// hosts.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.server_sysctl(key, value),
@@ -64,8 +65,8 @@ impl TestSetup {
         }
     }
 
-    /// Returns the number of CPUs that the clients of a trial may use. On the plan's hosts, returns the number of CPUs
-    /// of the client host whose counters the trial contains.
+    /// Returns the number of CPUs that the clients of a trial may use. If the plan names the hosts, returns the number
+    /// of CPUs of the client host whose counters the trial contains.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.client_cpus(),

@@ -14,8 +14,9 @@ use super::pooled::Pooled;
 use crate::objective::{breach, late_us, parts};
 use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
 
-/// Maximum number of passes that choose the overloaded windows. Each pass uses the mean completed rate of the windows
-/// that the previous pass chose.
+/// Maximum number of passes that choose the overloaded windows. Each pass chooses the windows whose offered rate
+/// reaches a threshold. The threshold is the mean completed rate of the previous pass's windows, divided by
+/// [`HELD_RATE`].
 const MAX_PASSES: usize = 10;
 /// Elasticity of the share of late answers with respect to the rate. The value is very high, because above the capacity
 /// all answers are late after some time, and below the capacity none is late.

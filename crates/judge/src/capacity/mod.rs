@@ -152,8 +152,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
     /// the best rate and the failed rate. Always false for a search for a number of users.
     ///
-    /// Few windows do not suffice after a failure. A search doubles its rate while the objective is met, so the
-    /// capacity may be anywhere in this range. Moreover, a single disturbed window may fail.
+    /// Few windows do not suffice after a failure. Above the highest rate of the sweep, a search doubles its rate while
+    /// the objective is met. The capacity may therefore be anywhere between the last rate that passed and twice this
+    /// rate. Moreover, a single disturbed window may fail.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);

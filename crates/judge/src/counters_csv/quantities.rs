@@ -38,7 +38,8 @@ impl Quantity {
     }
 }
 
-/// Returns all columns that a file may have: the inputs of all quantities, except values of the preceding case.
+/// Returns the names of all inputs of the quantities, which a file may have as columns. Leaves out values of the
+/// preceding case.
 pub fn columns() -> Vec<&'static str> {
     let mut names: Vec<&str> =
         QUANTITIES.iter().flat_map(|q| q.inputs).copied().filter(|n| !n.starts_with("before.")).collect();

@@ -5,7 +5,7 @@ use run::ProofOutcome;
 
 use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, WEAK_SIGN};
 
-/// Effect of the own lever: the lever on the resource that the verdict names.
+/// Effect of the verdict's own lever, which acts on the resource that the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
     /// No lever of loadline acts on this resource.
@@ -101,8 +101,8 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// True if the effect of the own lever was predicted before the experiment. For the verdict `not-saturated`, a
-    /// larger load is the own lever, and this load must have had the predicted effect.
+    /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
+    /// `not-saturated`, a larger load is this lever, and it must have had the predicted effect.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.
@@ -149,12 +149,12 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput followed the lever of the verdict's own resource, but not as predicted.
     Astray,
-    /// The share of throughput that the own lever's resource explains does not differ enough from another resource's
-    /// share, or from zero.
+    /// The share of throughput that the resource of the verdict's own lever explains does not differ enough from
+    /// another resource's share, or from zero.
     Close,
     /// Another resource explains most of the throughput, but the counters are sure of the verdict.
     AgainstCounters,
-    /// The own lever took much less of its resource than planned.
+    /// The verdict's own lever took much less of its resource than planned.
     Slack,
     /// A cause other than the verdict's is observed directly, and no lever tested this cause.
     TwoCauses,

@@ -59,7 +59,8 @@ fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Est
     }
 }
 
-/// Returns true if a CPU quota often throttles the programs of this side.
+/// Returns true if a CPU quota throttled the programs of `view`'s side in at least the share [`THROTTLED`] of the quota
+/// periods.
 fn is_throttled(view: &View<'_>) -> bool {
     throttled(view).is_some_and(|held| held.share >= THROTTLED)
 }

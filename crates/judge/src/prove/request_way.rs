@@ -12,7 +12,7 @@ use crate::number::{positive, ratio};
 use crate::rules::{medium_bytes, ways};
 use crate::view::View;
 
-/// Load on the link in the direction of the requests.
+/// Bytes per exchange that the link carries in the direction of the requests. On a shared wire, both directions count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
     /// It is unknown how many bytes per exchange the link carries.
@@ -24,7 +24,7 @@ pub enum RequestWay {
     Bytes(f64),
 }
 
-/// Returns the load in the direction of the requests, in the decisive trial.
+/// Returns the bytes per exchange in the direction of the requests, in the decisive trial.
 pub fn request_way(run: &Run) -> RequestWay {
     let trial = run.findings.picks.decisive.and_then(|at| run.trials.get(at));
     let Some(trial) = trial else { return RequestWay::NotSeen };

@@ -119,9 +119,9 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
     busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
-/// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPUs or one of its
-/// threads are almost certainly full. If the CPUs or a thread are only possibly full, the rules about full CPUs and
-/// threads also get a part of the probability.
+/// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPU use is unknown,
+/// or if its CPUs are almost certainly full. Without counters per thread, also returns an error if a process may hide a
+/// full thread. If the CPUs are only possibly full, the rules about full CPUs also get a part of the probability.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));

@@ -90,8 +90,8 @@ fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
     finding.cause == Lock && finding.holder.is_none_or(fits) && upstream.processes.iter().any(is_own)
 }
 
-/// Adds the cause that explains a verdict to the verdict's sentence, evidence and advice. `hot` is the function that
-/// explains the CPU time. `order` is the place of the cause in the sentence.
+/// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `hot` is the
+/// function that explains the CPU time. `order` is the place of the cause in the sentence.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>, order: WordOrder) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     let upstream = verdict.waits_for.as_ref();

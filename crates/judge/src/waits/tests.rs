@@ -1,4 +1,4 @@
-//! Made-up profiles with a known cause of waiting, and profiles of idle servers, which must have no cause.
+//! Made-up profiles with a known cause of waiting, and profiles of idle servers, in which no cause may be found.
 
 use run::{
     ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,

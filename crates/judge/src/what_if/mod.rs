@@ -46,7 +46,8 @@ const FEW_DRAWS: usize = 40;
 /// Number of users above which the bootstrap makes fewer draws.
 const MANY_USERS: u32 = 5_000;
 
-/// Predicts the effect of a change. The error message says what the run lacks, or why more resources will not help.
+/// Predicts the effect of a change. The error message gives the reason if no prediction is possible. For example, the
+/// run lacks data, the change is empty or contradictory, or the limit is deliberate.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;

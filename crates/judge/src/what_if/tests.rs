@@ -162,8 +162,8 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }
 
-/// Every figure of the answer lies within its interval. The answer warns that 25 times the CPUs are far from the
-/// measurement.
+/// Each limit and each point of the curve lies within its interval. An answer for 100 CPUs warns that it is an
+/// extrapolation.
 #[test]
 fn each_figure_has_an_interval_and_what_is_far_is_said() {
     let planted = full();

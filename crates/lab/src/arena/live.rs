@@ -19,7 +19,7 @@ use crate::{LabError, find, load, own_program, resolve};
 
 /// Folder that holds the runs of all searches.
 const RUNS: &str = "runs";
-/// Maximum number of characters of a server's output in a result.
+/// Maximum number of characters of the reason why a server was not measured.
 const MAX_WORDS_CHARS: usize = 600;
 
 /// Settings of a comparison of real servers.
@@ -227,14 +227,14 @@ fn failed(why: &str) -> ArenaSearch {
     ArenaSearch { refused: Some(refused), ..ArenaSearch::default() }
 }
 
-/// Adds the exit status and the last output of a server that ended.
+/// Adds the reason why a server ended, if it ended.
 fn add_last_words(refused: &mut ArenaRefusal, started: &Started) {
     let ended = started.server.as_ref().and_then(GroupedServer::ended);
     refused.text.extend(ended.map(|how| format!("; its command ended ({how})")));
     refused.text = bounded(&refused.text);
 }
 
-/// Returns a text of another program, escaped and cut to a maximum length.
+/// Returns the reason why a server was not measured, escaped and cut to [`MAX_WORDS_CHARS`] characters.
 fn bounded(text: &str) -> String {
     let shown = visible(text);
     match shown.char_indices().nth(MAX_WORDS_CHARS) {

@@ -187,7 +187,7 @@ fn least_turns_s(lab: &Lab<'_>, point: &OperatingPoint) -> f64 {
     turns::least_seconds(point.turn_response_s, lab.clock.overhead_s())
 }
 
-/// Returns the shortest time of an experiment, seconds, for a server that answers one request at a time in `response_s`
+/// Returns the minimum length of an experiment, seconds. The server answers one request at a time, each in `response_s`
 /// seconds.
 pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)

@@ -72,7 +72,7 @@ const MAX_WARM_UP_S: f64 = 0.7;
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
-    /// Returns the division of a budget of `total_s` seconds.
+    /// Creates the budget of a search that may take `total_s` seconds (at least 1 s).
     pub fn new(total_s: f64) -> Self {
         Self { total_s: total_s.max(1.0), overhead_s: STEP_OVERHEAD_S }
     }

@@ -35,18 +35,20 @@ const MIN_READY_TIME: Duration = Duration::from_millis(500);
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, per agent, because many agents need longer than one agent.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Minimum time between sending a command and the moment that the command names, if an agent is on another host. Twice
-/// the longest round trip is added. [`LEAD`] itself is longer than an agent needs to read the command.
+/// Minimum time between sending a command and the moment that the command names, if an agent is on another host. If
+/// only an observer is on another host, [`LEAD`] applies to all commands except the start. Twice the longest round trip
+/// is added. [`LEAD`] itself is longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that the command names, if all agents are on this machine. Commands
-/// that arrive late are reported.
+/// Minimum time between sending a command and the moment that the command names, if all agents are on this machine.
+/// Twice the longest round trip is added. Commands that arrive late are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of agents with which all agents report fine ticks (progress reports at short intervals). With more
 /// agents, none reports fine ticks.
 const MAX_FINE_AGENTS: usize = 16;
-/// Time per agent that is added to [`LEAD`], because many agents get their commands one after the other.
+/// Time per agent that is added to [`LEAD`] or [`LOCAL_LEAD`], because many agents get their commands one after the
+/// other.
 const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 
 /// One load of a trial: host of the generator, target and plan. Most trials have one load. Several hosts or kinds of

@@ -150,10 +150,10 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until the trial ends early. While the server gives no answers, the window
-    /// is extended by at most [`MAX_STANDSTILL`], because its percentiles would not include the waiting requests. The
-    /// window also ends with the budget, but lasts at least [`MIN_WINDOW_S`]. The budget does not cut the slots of an
-    /// experiment short.
+    /// Measures for the plan's duration, or until the trial ends early. If the server gives no answers at the end of
+    /// the window, extends the window by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not include the
+    /// waiting requests. The window also ends with the budget, but lasts at least [`MIN_WINDOW_S`]. The budget does not
+    /// cut the slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);

@@ -24,7 +24,8 @@ const CONNECTIONS_SHARE: f64 = 0.001;
 const CLIENTS_SHARE: f64 = 0.001;
 /// Part of a CPU that the search for processes may use.
 const SEARCH_SHARE: f64 = 0.0005;
-/// Part of a CPU that reading names may use. The first name in a large program costs tens of milliseconds more.
+/// Part of a CPU that finding the names of futexes may use. The first futex of a large program may take tens of
+/// milliseconds longer than later ones, because the program's symbols are read then.
 const NAMING_SHARE: f64 = 0.0005;
 /// Part of a CPU that reading the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;

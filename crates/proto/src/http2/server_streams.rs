@@ -136,7 +136,8 @@ impl AnyStream for ServerStream {
     }
 }
 
-/// The streams of a server. The first stream in the list that has something to send is the next to send.
+/// The open streams of one connection, on the server's side. The first stream in the list that has something to send is
+/// the next to send.
 pub(super) type ServerStreams = StreamList<ServerStream>;
 
 impl ServerStreams {

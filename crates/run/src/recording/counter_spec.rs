@@ -52,7 +52,7 @@ pub enum Kind {
 /// Rule that combines the instances of a counter into one value for a side (client or server).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregation {
-    /// Sum, for growth and sizes.
+    /// Sum, for cumulative counters and for sizes.
     Sum,
     /// Largest value of all instances, for limits, means and levels that do not add up.
     Largest,

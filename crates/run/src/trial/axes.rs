@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Key, LimitedBy, Trial, TrialKind};
 
-/// Names of settings in the `axes` of a run without keys. All other numbers are measurements.
+/// Names of numeric settings in the `axes` of an old run that stores no [`Key`]. Other numbers are measurements, except
+/// `record_bytes`, `clients`, `cold` and [`SWITCHES`].
 const SETTINGS: [&str; 14] = [
     "descriptors",
     "connections",
@@ -74,8 +75,8 @@ impl Key {
         field || self.values.has(name)
     }
 
-    /// Sets the setting with this name, in a run without keys. Returns `false` if the number is not a setting, or the
-    /// setting cannot have this value.
+    /// Sets the setting with this name, in an old run that stores no [`Key`]. Returns `false` if the number is not a
+    /// setting, or the setting cannot have this value.
     fn take(&mut self, name: &str, value: f64) -> bool {
         let whole = (value.fract() == 0.0 && (0.0..2f64.powi(53)).contains(&value)).then_some(value as u64);
         let count = || whole.and_then(|n| u32::try_from(n).ok());

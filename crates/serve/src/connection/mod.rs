@@ -22,8 +22,8 @@ pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 /// Next step of a connection whose output was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Wait for input if [`Connection::takes_input`] is true. If [`Connection::takes_input`] is false, wait until a
-    /// strategy lets the connection continue.
+    /// Wait for input if [`Connection::takes_input`] is true. If [`Connection::takes_input`] is false, wait until the
+    /// connection gets a worker slot or may be read again.
     Wait,
     /// Close the sending side (shutdown) and continue to read. Data that arrives after the shutdown is dropped.
     EndSide,
@@ -59,7 +59,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Starts a connection. A connection that is `parked` waits until a strategy lets it continue.
+    /// Starts a connection. If `parked` is true, the connection is neither read nor written at first (see
+    /// [`Activity::parked`]).
     pub(crate) fn new(session: BoxedSession, now_ms: u32, parked: bool) -> Self {
         let activity = Activity::new(now_ms, parked);
         Self { session, closing: false, linger: false, input_ended: false, activity }

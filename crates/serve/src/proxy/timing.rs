@@ -103,7 +103,7 @@ impl CallTimer {
     }
 }
 
-/// Clock of a proxy thread, which measures calls while a measurement is requested.
+/// Stopwatch of a proxy thread. It times the event API calls while a measurement is running.
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     asked: Arc<Asked>,

@@ -102,8 +102,8 @@ impl Shard {
         }
     }
 
-    /// Begins a new connection and counts it as open. If `parked`, the connection waits until a strategy lets it
-    /// continue.
+    /// Begins a new connection and counts it as open. If `parked` is true, the connection is neither read nor written
+    /// at first (see [`Activity::parked`]).
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.setup.cell.opened();
         let session = self.spare.pop().unwrap_or_else(|| self.setup.service.session());

@@ -9,8 +9,8 @@ use crate::talk::{self, Talk, talks};
 /// without requests.
 const KINDS: [&str; 3] = ["echo", "http", "source"];
 
-/// Tests every service with every model, and the three services of [`KINDS`] with every strategy. Services and
-/// strategies interact only in the state machine of a connection, which has its own tests.
+/// Tests every I/O model with each of its services, and the three services of [`KINDS`] with every strategy. Services
+/// and strategies interact only in the state machine of a connection, which has its own tests.
 pub(crate) fn all(check: impl Fn(&Talk, Variant, &'static str, &Path)) {
     each_of(&KINDS, check);
 }

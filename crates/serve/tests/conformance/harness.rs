@@ -88,7 +88,7 @@ impl Variant {
     }
 }
 
-/// Calls `check` for every model with every strategy that it supports.
+/// Calls `check` for every I/O model with every strategy that the model supports.
 pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
     let plain = MODELS.iter().map(|m| Variant { model: m.name, option: None });
     for variant in plain.chain(VARIANTS) {

@@ -1,5 +1,5 @@
-//! Every model must serve every service, and some services with every strategy, without losing bytes and without
-//! leaking descriptors, threads or memory.
+//! Every I/O model must serve each of its services, and some services with every strategy, without losing bytes and
+//! without leaking descriptors, threads or memory.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

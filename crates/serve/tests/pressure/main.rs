@@ -1,5 +1,5 @@
-//! Every model must serve every service under difficult conditions: long messages, peers that reset or never read, and
-//! bursts of connections.
+//! Every I/O model must serve each of its services under difficult conditions: long messages, peers that reset or never
+//! read, and bursts of connections.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

@@ -193,8 +193,8 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
 }
 
 /// Returns how much more the windows scatter than the prior predicts: a ratio of variances, averaged with a prior ratio
-/// of one. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a
-/// number of windows.
+/// of one. The dispersions are already scaled by the factor `scaled`, but the result is relative to the unscaled prior.
+/// `thought` is the weight of the prior, as a number of windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,

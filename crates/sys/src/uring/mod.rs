@@ -1,6 +1,6 @@
 //! A safe io_uring interface. The ring owns all memory that the kernel may access (addresses, send slots, receive
-//! buffers), and operations refer to it by number. One thread creates, uses and drops a ring. Source: io_uring(7),
-//! io_uring_enter(2), io_uring_register(2).
+//! buffers), and operations refer to it by number. The same thread must create, use and drop a ring. Source:
+//! io_uring(7), io_uring_enter(2), io_uring_register(2).
 //!
 //! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. It can use a table of
 //! registered files, multishot accept and receive, a provided buffer ring, and skipped completions of successful

@@ -1,5 +1,5 @@
-//! Helpers for tests with real testbeds: they build a testbed, run iperf3, and run a test of this program again as
-//! another user.
+//! Helpers for tests with real testbeds: they build a testbed and run iperf3. They also run one test of this test
+//! binary in another process, if necessary as another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
@@ -126,7 +126,7 @@ impl Drop for Copy {
     }
 }
 
-/// Runs one test of this program in another process, as the user `uid` if it is given.
+/// Runs one test of this test binary in another process, as the user `uid` if it is given.
 pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> Child {
     let unique = format!("{name}-{}", env.iter().map(|(_, value)| *value).collect::<String>());
     let copy = Copy::new(&unique);
@@ -141,8 +141,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Runs a test of this program again as a user without rights. If the current user is not root, the test runs without
-/// root rights anyway, so this function only prints a message.
+/// Runs a test of this test binary again as a user without rights. If the current user is not root, the test runs
+/// without root rights anyway, so this function only prints a message.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");

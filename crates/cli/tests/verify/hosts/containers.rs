@@ -1,5 +1,6 @@
-//! Tests with containers that have only the static program of `make dist`. The tested loadline enters a container by
-//! podman, or by `runc exec`, which docker and kubectl also use. Server and generator run in the container.
+//! Tests with containers that have only the static loadline program of `make dist`. The tested loadline enters a
+//! container by podman, or by `runc exec`, which docker and kubectl also use. Server and generator run in the
+//! container.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

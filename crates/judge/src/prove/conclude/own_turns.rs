@@ -46,8 +46,8 @@ pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns the effect of more source addresses on throughput. Returns `NotTested` if more source addresses are the
-/// verdict's own lever.
+/// Returns the effect of more source addresses on throughput. Returns `NotTested` if this lever was not tested, or if
+/// it is the verdict's lever, whose effect [`own_turns`] judges.
 pub(super) fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
     let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
     let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };

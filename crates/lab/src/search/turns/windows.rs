@@ -22,7 +22,7 @@ const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Minimum number of response times in a window, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum number of windows per server. Fewer windows seldom detect a difference. In a simulation, 200 comparisons of
-/// equal servers have windows that scatter by 2 %. Of these comparisons, 100 stay undecided with seven windows per
+/// equal servers have windows that scatter by 2 %. Of these comparisons, 97 stay undecided with seven windows per
 /// server, and 7 with twenty (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
 /// Number of windows per server that the budget should allow.

@@ -68,8 +68,8 @@ pub(super) enum Event {
     /// Second answer to a request.
     AnsweredAgain(Conn),
     Restart,
-    /// The idle time of a connection is over. The number is the number of requests that had arrived on the connection
-    /// when the idle time began.
+    /// The idle time of a connection is over. The second value is the number of requests that had arrived on the
+    /// connection when the idle time began.
     IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),

@@ -4,7 +4,7 @@
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Maximum number of boxes in the drawing. (The table below it lists all services.)
+/// Maximum number of boxes in the drawing. (On the HTML page, the table below the drawing lists all services.)
 const MAX_BOXES: usize = 12;
 
 /// Returns the drawing of the services in `stops`.

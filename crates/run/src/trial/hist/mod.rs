@@ -120,10 +120,10 @@ impl Hist {
         if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
     }
 
-    /// Returns the `q` quantile (0 to 1) of the waiting time of arrivals at random moments, in microseconds. An arrival
-    /// waits until the duration that is under way ends. The result assumes that durations follow each other without
-    /// gaps, as for one closed-loop client. Many random arrivals fall into a long duration, but a closed-loop client
-    /// meets it only once.
+    /// Returns the `q` quantile (0 to 1) of the waiting time of arrivals at random moments, in microseconds. The result
+    /// assumes that durations follow each other without gaps, as for one closed-loop client. Each arrival waits until
+    /// the end of the duration into which it falls. Many random arrivals fall into a long duration, but a closed-loop
+    /// client meets it only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
