@@ -100,9 +100,13 @@ fn is_steady_within(trial: &Trial) -> bool {
 }
 
 impl<'a> Refusals<'a> {
-    pub(crate) fn of(all: impl Iterator<Item = &'a Trial>) -> Self {
-        let all: Vec<&Trial> = all.filter(|t| t.measured.tally.completed > 0).collect();
-        let refusing: Vec<&Trial> = all.iter().copied().filter(|t| refused(t) >= REFUSED).collect();
+    /// Judges the refusals of `sound` trials. `completed` has all trials: other programs change rates, but not the share
+    /// that a server fails at every load.
+    pub(crate) fn of(sound: impl Iterator<Item = &'a Trial>, completed: &[&'a Trial]) -> Self {
+        let all: Vec<&Trial> = sound.filter(|t| t.measured.tally.completed > 0).collect();
+        let refuses = |t: &&Trial| t.measured.tally.completed > 0 && refused(t) >= REFUSED;
+        let refusing: Vec<&Trial> = all.iter().copied().filter(refuses).collect();
+        let each: Vec<&Trial> = completed.iter().copied().filter(refuses).collect();
         // If a limit applies to each second, a short window may contain all good answers of a second, or none of them.
         // Only long windows are compared.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
@@ -124,7 +128,7 @@ impl<'a> Refusals<'a> {
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let (overload, is_named) =
             (mostly(&refusing, run::is_overload), mostly(&refusing, run::is_rate_limit) == Some(true));
-        let share_is_constant = share_stays(&refusing);
+        let share_is_constant = share_stays(&each);
         let (grows, steady_within) = (share_grows(&all), near.iter().any(|t| is_steady_within(t)));
         let exceeds = |t: &&Trial| refused(t) < REFUSED && is_long(t) && good(t) > ABOVE_LIMITER * middle;
         let is_exceeded = all.iter().any(exceeds);
@@ -243,5 +247,20 @@ mod tests {
         assert!(!grows(&light, &trial(1000.0, 2000, 1010)), "half at each load");
         assert!(grows(&light, &trial(1000.0, 2000, 1900)));
         assert!(!grows(&trial(1000.0, 2000, 1000), &trial(100.0, 200, 190)), "more of a lighter load");
+    }
+
+    /// The server fails a fifth of all requests. Other programs disturbed the trial with the light load.
+    #[test]
+    fn a_share_that_stays_the_same_is_seen_in_disturbed_trials_too() {
+        let trial = |rate: f64| {
+            let mut trial = Trial::default();
+            trial.rates.completed_rate = rate;
+            (trial.measured.length_s, trial.measured.tally.completed) = (1.0, rate as u64);
+            trial.measured.tally.unexpected_status = trial.measured.tally.completed / 5;
+            trial
+        };
+        let (light, heavy) = (trial(700.0), trial(19_000.0));
+        let constant = |completed: &[&Trial]| Refusals::of(std::iter::once(&heavy), completed).share_is_constant;
+        assert!(constant(&[&light, &heavy]) && !constant(&[&heavy]));
     }
 }
