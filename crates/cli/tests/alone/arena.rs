@@ -17,7 +17,7 @@ fn servers_are_ranked_by_their_cost_and_wrong_ones_are_refused() {
     ];
     let port = write(dir.path(), &servers);
     let output =
-        arena(&binary, dir.path(), &["arena.toml", "--budget", "45s", "--out", "out", "--json"]).output().unwrap();
+        arena(&binary, dir.path(), &["arena.toml", "--budget", "54s", "--out", "out", "--json"]).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     assert_eq!(output.status.code(), Some(0), "{result:#}");
     let [slow, quick] = ["slow", "quick"].map(|name| cell(&result, name));

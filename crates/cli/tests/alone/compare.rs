@@ -93,7 +93,7 @@ fn capacities_of_two_live_servers_are_compared() {
         |sleeps: &str| testkit::serve(program, 0, &["--model", "workers", "--option", "workers=2", "--option", sleeps]);
     let (a, b) = (serve("sleep_ms=2"), serve("sleep_ms=3"));
     let urls = [&a, &b].map(|s| format!("http://{}/", s.addr));
-    let output = compare(&[&urls[0], &urls[1], "--budget", "32s", "--whole-budget", "--json"]);
+    let output = compare(&[&urls[0], &urls[1], "--budget", "50s", "--whole-budget", "--json"]);
     let found: serde_json::Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     let all = found["comparisons"].as_array().unwrap();

@@ -95,7 +95,7 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
 fn over_a_distance_twice_the_load_is_twice_the_throughput() {
     let (_alone, binary) = alone_with_release!("more load over a distance");
     let Some(hosts) = TwoHosts::up("more load over a distance", &binary, "wan:delay=15ms") else { return };
-    let run = hosts.run("prove", &[], &["--connections", "4", "--budget", "20s"]);
+    let run = hosts.run("prove", &[], &["--connections", "4", "--budget", "30s"]);
     let proof = &run["findings"]["proof"];
     let effects = proof["effects"].as_array().unwrap_or_else(|| panic!("{proof:#}"));
     let load = effects.iter().find(|effect| effect["lever"] == "load").unwrap_or_else(|| panic!("{proof:#}"));

@@ -100,7 +100,7 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
     let server = serve(&binary, 1, &["--option", "work_us=1000"]);
     let Some(run) =
-        prove(&binary, &format!("http://{}/", server.addr), &["--rate", "500", "--p50", "50ms", "--budget", "30s"])
+        prove(&binary, &format!("http://{}/", server.addr), &["--rate", "500", "--p50", "50ms", "--budget", "40s"])
     else {
         return;
     };
@@ -185,7 +185,7 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let before = limit();
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "30s", "--intrusive"]) else { return };
+    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "45s", "--intrusive"]) else { return };
     proven(&run, "server-fds");
     let ratio = num(&effect(&run, "descriptors")["ratio"]);
     assert!((1.7..=3.0).contains(&ratio), "twice the descriptors gave {ratio} times as much");

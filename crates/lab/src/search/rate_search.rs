@@ -30,6 +30,8 @@ const OVERLOAD_FACTOR: f64 = 1.30;
 /// search of ten seconds on a slow server is 8 % too high on average. The interval covers this error
 /// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
+/// Number of windows in a cycle of a search that uses overloads: one window at the capacity, and the others beyond it.
+const OVERLOAD_CYCLE: usize = 3;
 
 /// State of a search.
 #[derive(Clone, Debug)]
@@ -98,13 +100,11 @@ impl RateSearch {
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
-        // If all windows overloaded the server, their estimates may agree by chance, so the search uses all of its
-        // time.
-        if pooled.of_overloads {
-            return pooled.beyond;
-        }
-        self.done = self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
-        if self.seen.is_multiple_of(2) { pooled.estimate.rate } else { pooled.beyond }
+        // A few overloads may agree by chance, so a search that uses overloads does not end early. A window at the
+        // capacity does not improve the estimate then, but shows the response times at the capacity.
+        let cycle = if pooled.of_overloads { OVERLOAD_CYCLE } else { 2 };
+        self.done = !pooled.of_overloads && self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
+        if self.seen.is_multiple_of(cycle) { pooled.estimate.rate } else { pooled.beyond }
     }
 
     /// Returns the rate of the overload step.
