@@ -94,11 +94,8 @@ impl<'a> Failures<'a> {
 
     /// Returns the next step if the server closes each connection after some answers and gives no reason.
     fn silent_close_advice(&self) -> Option<&'static str> {
-        let has_reason = |first: &run::FirstFailure| {
-            first.kind == FailureKind::Error(ErrorKind::ShortResponse) && !first.reason.is_empty()
-        };
         let is_silent = matches!(self.trial.silent_closes()?, SilentCloses::AfterAnswers(_))
-            && !self.trial.first_failures.iter().any(has_reason);
+            && self.trial.first_reason(ErrorKind::ShortResponse).is_none();
         is_silent.then_some(match self.run.plan.load.protocol {
             Protocol::Http1(_) => {
                 "Let the server announce the end of a connection (`Connection: close`), or measure with --new-connections: it \

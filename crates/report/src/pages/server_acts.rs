@@ -2,7 +2,7 @@
 //! request asked for.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
-use run::{EndsTogether, ErrorKind, FailureKind, Intensity, Protocol, SilentCloses, Tally, Trial};
+use run::{EndsTogether, ErrorKind, Intensity, Protocol, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
@@ -11,7 +11,7 @@ use crate::Unit;
 pub(super) fn sentences(protocol: &Protocol, trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
-        let why = reason(trial, ErrorKind::StreamRefused).map_or_else(String::new, |why| format!(" ({why})"));
+        let why = trial.first_reason(ErrorKind::StreamRefused).map_or_else(String::new, |why| format!(" ({why})"));
         format!(
             "{} sent again, since the server closed their connection unanswered{why}",
             counted(tally.unprocessed as f64, "request")
@@ -40,12 +40,6 @@ pub(super) fn sentences(protocol: &Protocol, trial: &Trial) -> Vec<String> {
         unasked,
     ];
     all.into_iter().flatten().collect()
-}
-
-/// Returns the reason that was recorded for the first failure of a kind.
-fn reason(trial: &Trial, kind: ErrorKind) -> Option<&str> {
-    let first = trial.first_failures.iter().find(|first| first.kind == FailureKind::Error(kind))?;
-    Some(first.reason.as_str()).filter(|reason| !reason.is_empty())
 }
 
 /// Returns a sentence with the number of commands that nodes of a Redis cluster redirected.
@@ -95,7 +89,7 @@ fn idle_closes(trial: &Trial) -> Option<String> {
 /// Returns words about the message with which the server closed the first idle connection; empty if there was no
 /// message.
 fn said(trial: &Trial) -> String {
-    reason(trial, ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
+    trial.first_reason(ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
 }
 
 /// Returns the number of refused connects.
@@ -124,7 +118,7 @@ fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
         // In the next two cases, the sentence about keep-alive races (requests sent just as the server closed) already
         // mentions these closes.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
-        SilentCloses::AfterAnswers(_) if reason(trial, ErrorKind::ShortResponse).is_some() => return None,
+        SilentCloses::AfterAnswers(_) if trial.first_reason(ErrorKind::ShortResponse).is_some() => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
         SilentCloses::AtRandom(share) => format!(
             "the server closes connections instead of an answer, after no fixed number of answers: about {} of all \
@@ -203,7 +197,7 @@ fn without_announcement(protocol: &Protocol, trial: &Trial) -> String {
 
 #[cfg(test)]
 mod tests {
-    use run::{Errors, LoadPlan, Tally, ThinkTime};
+    use run::{Errors, FailureKind, LoadPlan, Tally, ThinkTime};
 
     use super::*;
 

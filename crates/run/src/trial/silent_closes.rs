@@ -1,6 +1,6 @@
 //! Servers that close connections without announcing it, so that the next request on each connection fails.
 
-use crate::{ErrorKind, Tally, Trial};
+use crate::{ErrorKind, FailureKind, Tally, Trial};
 
 /// Minimum number of connections. The mean number of answers on fewer connections says too little about the server.
 const MIN_CONNECTIONS: u64 = 20;
@@ -46,6 +46,13 @@ impl Trial {
         }
         let answers = tally.completed as f64 / tally.connected as f64;
         (answers >= 0.5).then_some(SilentCloses::AfterAnswers(answers))
+    }
+
+    /// Returns the reason of the first failure of this kind; `None` if no such request failed, or if the reason is
+    /// unknown.
+    pub fn first_reason(&self, kind: ErrorKind) -> Option<&str> {
+        let first = self.first_failures.iter().find(|first| first.kind == FailureKind::Error(kind))?;
+        Some(first.reason.as_str()).filter(|reason| !reason.is_empty())
     }
 }
 
