@@ -89,8 +89,7 @@ impl<'a> Facts<'a> {
             t.broken().is_none() && !usual.spoils(t) && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t))
         };
         let sound: Vec<&Trial> = completed.iter().copied().filter(|t| is_sound(t)).collect();
-        let with_disturbed = completed.clone();
-        let alive = if sound.is_empty() { completed } else { sound };
+        let alive = if sound.is_empty() { &completed } else { &sound };
         let alive = || alive.iter().copied();
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());
@@ -116,7 +115,7 @@ impl<'a> Facts<'a> {
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, &search, decisive);
         let upstreams = crate::upstreams::loads(&sweep, decisive);
-        let refusals = Refusals::of(loaded(&sweep, &search, decisive), &with_disturbed);
+        let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
         let waits = crate::waits::of_run(run);
         Self {
             run,

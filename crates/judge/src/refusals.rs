@@ -99,6 +99,11 @@ fn is_steady_within(trial: &Trial) -> bool {
     is_flat && (first / second - 1.0).abs() <= ONE_RATE
 }
 
+/// Returns the highest value divided by the lowest one.
+pub(crate) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
+}
+
 impl<'a> Refusals<'a> {
     /// Judges the refusals of `sound` trials. `completed` has all trials: other programs change rates, but not the share
     /// that a server fails at every load.
@@ -125,7 +130,7 @@ impl<'a> Refusals<'a> {
         // A constant rate of good answers shows a limit only if the rates of all answers (good ones and refusals)
         // differ widely.
         let answers = near.iter().map(|t| t.rates.completed_rate);
-        let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
+        let spread = highest_over_lowest(answers);
         let (overload, is_named) =
             (mostly(&refusing, run::is_overload), mostly(&refusing, run::is_rate_limit) == Some(true));
         let share_is_constant = share_stays(&each);

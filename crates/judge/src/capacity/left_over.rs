@@ -14,14 +14,6 @@ use super::pooled::Pooled;
 use crate::objective::{breach, late_us, parts};
 use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
 
-/// Maximum number of passes that choose the overloaded windows. Each pass chooses the windows whose offered rate
-/// reaches a threshold. The threshold is the mean completed rate of the previous pass's windows, divided by
-/// [`HELD_RATE`].
-const MAX_PASSES: usize = 10;
-/// Elasticity of the share of late answers with respect to the rate. The value is very high, because above the capacity
-/// all answers are late after some time, and below the capacity none is late.
-const STEEP: f64 = 1e6;
-
 /// Returns the mean completed rate of the overloaded windows, if the server fell behind in a window without late
 /// answers. `clean` leaves out windows that were disturbed.
 pub(super) fn left_over(windows: &[At<'_>], limits: &Limits, clean: bool) -> Option<Pooled> {
@@ -57,8 +49,9 @@ pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
 fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
     let mut chosen = vec![*highest];
-    for _ in 0..MAX_PASSES {
-        let mean = mean_ln(&chosen).exp();
+    // If the choice keeps changing, it ends after as many passes as there are windows.
+    for _ in windows {
+        let mean = average(&completed_ln(&chosen)).exp();
         let next: Vec<&At<'_>> = windows.iter().filter(|at| at.rate * HELD_RATE >= mean).copied().collect();
         if next.is_empty() || next.len() == chosen.len() {
             break;
@@ -68,14 +61,15 @@ fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     Some(chosen)
 }
 
-fn mean_ln(windows: &[&At<'_>]) -> f64 {
-    average(&windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect::<Vec<f64>>())
+/// Returns the logarithms of the completed rates.
+fn completed_ln(windows: &[&At<'_>]) -> Vec<f64> {
+    windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect()
 }
 
 /// Returns the mean completed rate of `windows` with the interval of this mean. The interval of fewer than
 /// [`FEWEST_WINDOWS`] windows follows from the number of requests, whose variance is that of a Poisson process.
 fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
-    let rates: Vec<f64> = windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect();
+    let rates = completed_ln(windows);
     let requests: f64 = windows.iter().map(|at| at.trial.measured.tally.completed as f64).sum();
     // Each window counts whole requests, so its count may be wrong by half a request.
     let rounding = rates.len() as f64 / (2.0 * requests.max(1.0));
@@ -83,6 +77,7 @@ fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
         Some(sample) => ((t95(sample.n - 1.0) * sample.error()).max(rounding), sample.sd),
         None => (NORMAL_95 / requests.max(1.0).sqrt(), 0.0),
     };
-    let rate = mean_ln(windows).exp();
-    CapacityEstimate { rate, low: rate / error.exp(), high: rate * error.exp(), steep: STEEP, speeds }
+    let rate = average(&rates).exp();
+    // Above the capacity all answers are late after some time, and below it none is.
+    CapacityEstimate { rate, low: rate / error.exp(), high: rate * error.exp(), steep: f64::INFINITY, speeds }
 }

@@ -9,7 +9,7 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{cpus, figure, percent, rate};
 use crate::places::{self, Places, is_connections};
-use crate::refusals::Refusals;
+use crate::refusals::{Refusals, highest_over_lowest};
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
 use crate::single::{good, refused, server_of};
@@ -27,16 +27,17 @@ pub(super) const RULE: Rule = Rule {
         "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",
         "To measure the server itself, raise the limit or exempt the generator's address.",
     ],
-    explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more answers \
-              while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are full. A server that \
-              fails under load is full, or its good rate falls. A server that fails the same share of a light load sets no \
-              limit, either. A single load tells the two apart only by a status such as 429, or by good answers at a constant \
-              rate. If at least one good answer is always in progress, and always about as many, a limit of requests at a \
-              time (limit_conn, a connection pool) looks the same, and the confidence is 0.5. With a wrong path no answer is good. A limit may also delay answers. Then one client without pauses waits \
-              for the limit's gap and reaches the highest rate alone, while arrivals below that rate are answered at once. A \
-              fixed number of workers would delay both. A worker that still works after its answer has the same times, but \
-              leaves the next request unread or waiting for a lock. A server without file descriptors refuses too, but not on \
-              purpose; that rule comes first.",
+    explain: "Refusals (429, 503 or the like) are cheap. A server that limits on purpose completes more and more \
+              answers while the good ones stay at one rate, and neither its CPUs, its threads nor its upstream are \
+              full. A server that fails under load is full, or its good rate falls. A server that fails the same \
+              share of a light load sets no limit, either. A single load tells the two apart only by a status such \
+              as 429, or by good answers at a constant rate. If at least one good answer is always in progress, and \
+              always about as many, a limit of requests at a time (limit_conn, a connection pool) looks the same, \
+              and the confidence is 0.5. With a wrong path no answer is good. A limit may also delay answers. Then \
+              one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals \
+              below that rate are answered at once. A fixed number of workers would delay both. A worker that still \
+              works after its answer has the same times, but leaves the next request unread or waiting for a lock. A \
+              server without file descriptors refuses too, but not on purpose; that rule comes first.",
     ..PLAIN
 };
 
@@ -138,17 +139,11 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
 /// Describes the number of good answers in progress (Little's law), if it may be the limit. A limit of requests at a
 /// time allows at least one request. If the number changed while the rate of good answers did not, it is no limit.
 fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
-    let held: Vec<f64> = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6).collect();
-    let rates: Vec<f64> = refusals.trials.iter().map(|t| good(t)).collect();
-    let varies = spread(&held) > FLAT && spread(&rates) <= FLAT;
-    let least = held.iter().copied().reduce(f64::min).filter(|least| *least >= 1.0 && !varies)?;
+    let rates = refusals.trials.iter().map(|t| good(t));
+    let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);
+    let varies = highest_over_lowest(held.clone()) > 1.0 + FLAT && highest_over_lowest(rates) <= 1.0 + FLAT;
+    let least = held.reduce(f64::min).filter(|least| *least >= 1.0 && !varies)?;
     Some(format!("about {} at a time", places::requests(least)))
-}
-
-/// Returns the difference of the highest and the lowest value as a share of the lowest value.
-fn spread(values: &[f64]) -> f64 {
-    let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
-    high / low - 1.0
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's

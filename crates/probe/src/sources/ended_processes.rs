@@ -134,8 +134,9 @@ impl EndedProcesses {
     /// Closes the columns of a process and keeps them for reuse.
     fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
         // The process has ended, so its threads have returned their room already.
-        let mut none_left = ThreadRoom::WHOLE;
-        member.threads.release(&mut none_left);
+        // Each set of processes begins with the whole room, so room that an old set gives back does not count.
+        let mut unused = ThreadRoom::WHOLE;
+        member.threads.release(&mut unused);
         member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);
         member.slots.all().iter().for_each(|(slots, ids)| round.writer.close(*slots, ids));
         self.spare.push(member.slots);
