@@ -1,5 +1,5 @@
-//! Feeds random bytes, instead of a server's bytes, to a client of event streams. The client must not panic. It must
-//! find the same events, wherever the bytes are split into reads.
+//! Feeds random bytes, instead of a server's bytes, to a client of event streams. The client must not panic. Every way
+//! to split the bytes into reads must give the same events.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

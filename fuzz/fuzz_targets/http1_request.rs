@@ -1,5 +1,5 @@
-//! Reads random bytes as HTTP/1.1 requests. The parser must not panic, and each step must consume bytes. The server's
-//! answers must not depend on where the bytes are split into reads.
+//! Reads random bytes as HTTP/1.1 requests. The parser must not panic, and each step must consume bytes. Every way to
+//! split the bytes into reads must give the same answers of the server.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

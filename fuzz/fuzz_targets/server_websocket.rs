@@ -1,5 +1,5 @@
-//! Feeds random bytes, instead of a client's bytes, to the server of `serve ws`. The server must not panic. The outcome
-//! (a fault, or the results) must not depend on where the bytes are split into reads.
+//! Feeds random bytes, instead of a client's bytes, to the server of `serve ws`. The server must not panic. Every way
+//! to split the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -156,8 +156,8 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True after the caller has asked for the profile so far. From then on, the thread updates the profile after each
-    /// sample.
+    /// True once the caller has asked for the profile while the sampler still ran. Since then, the thread copies the
+    /// profile for the caller after each sample.
     wanted: bool,
     profile: DatabaseProfile,
 }

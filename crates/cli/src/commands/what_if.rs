@@ -1,4 +1,4 @@
-//! `loadline what-if`: predicts the capacity of a measured server with other resources or other users.
+//! `loadline what-if`: predicts the capacity that a measured server would have with other resources or users.
 
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use testkit::{Hog, alone, binary, bottleneck, json, nginx, num, python, release_binary, skip, verdict};
 
-/// Loads the server's `/file` at the given rate for 5 s.
+/// Runs `loadline load` for 5 s on the server's `/file` at the given rate, and returns the run.
 fn load(binary: &std::path::Path, addr: std::net::SocketAddr, rate: &str) -> Value {
     let url = format!("http://{addr}/file");
     json(binary, &["load", &url, "--rate", rate, "--duration", "5s", "--at-rest", "0"])

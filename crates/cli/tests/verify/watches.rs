@@ -1,4 +1,5 @@
-//! Tests of `loadline watch` during an external load, and of `--metrics` during a run.
+//! Tests of `loadline watch` while another program loads the server, and of the metrics that `--metrics` serves during
+//! a run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -12,8 +12,8 @@ const SPARE: u64 = 300;
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;
-/// Memory that one connection uses, bytes. The measured values are 10,300 bytes in the kernel for both ends, and 300
-/// bytes in both processes together.
+/// Memory that one connection uses, bytes, rounded up. Measured: 10,300 bytes in the kernel for both ends of the
+/// connection, and 300 bytes in the client's and the server's process together.
 const CONNECTION_BYTES: f64 = 11_000.0;
 /// Memory that a process uses without connections, bytes.
 const PROCESS_BYTES: f64 = 8e6;

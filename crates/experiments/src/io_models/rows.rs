@@ -4,7 +4,7 @@ use run::Trial;
 
 use crate::values::{ENTRY, MODEL};
 
-/// The six I/O models of the paper's table, by their names in loadline.
+/// The six I/O models that the paper's table compares, under the names that loadline gives them.
 pub(super) const SIX: [&str; 6] = ["blocking", "select-array", "sigio", "event-groups", "uring-groups", "uring"];
 /// I/O model that corresponds to the paper's completion port.
 pub(super) const PORT: &str = "uring";

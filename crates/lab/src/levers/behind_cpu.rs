@@ -1,4 +1,4 @@
-//! Lever that takes CPU time on the CPUs of the server's upstream services.
+//! Lever that slows the server's upstream services: threads of loadline use a share of the same CPUs.
 
 use run::{LeverPlan, Prove};
 

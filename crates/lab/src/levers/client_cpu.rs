@@ -1,4 +1,4 @@
-//! Lever that takes CPU time on the generator's CPUs.
+//! Lever that slows the generator: threads of loadline use a share of the same CPUs.
 
 use run::{LeverPlan, Prove};
 

@@ -30,7 +30,7 @@ pub struct Intervals {
 /// An estimate with its interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntervalRow {
-    /// Name of the estimate, written on the left.
+    /// Name of the estimate, shown at the left end of its row.
     pub label: String,
     /// Value of the estimate.
     pub value: f64,
