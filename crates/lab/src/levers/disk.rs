@@ -188,15 +188,18 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
         let wrote =
             writes.into_iter().map(|writes| writes.join().unwrap_or_else(|_| Err("a writing thread ended".into())));
         let wrote: Result<(), String> = wrote.collect();
-        let (moved, wanted): (Vec<f64>, Vec<f64>) = wrote.and(used)?.into_iter().unzip();
+        let known = wrote.and(used)?.into_iter().map(|of_slot| of_slot.unwrap_or((f64::NAN, f64::NAN)));
+        let (moved, wanted): (Vec<f64>, Vec<f64>) = known.unzip();
         Ok(LeverPart { speed: speeds(&plan.on, &moved), wanted, ..LeverPart::default() })
     })
 }
 
 /// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the mean of the
-/// slots without the lever. If no other program uses the disk, the speed is 1.
+/// slots without the lever. If no other program uses the disk, the speed is 1. A slot that was not measured has the
+/// value not-a-number, before and after.
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
-    let without: Vec<f64> = on.iter().zip(moved).filter_map(|(on, moved)| (!on).then_some(*moved)).collect();
+    let without = on.iter().zip(moved).filter(|(on, moved)| !**on && moved.is_finite());
+    let without: Vec<f64> = without.map(|(_, moved)| *moved).collect();
     match judge::average(&without) {
         usual if usual > 0.0 => moved.iter().map(|moved| (moved / usual).max(MIN_SPEED)).collect(),
         _ => vec![1.0; moved.len()],

@@ -82,24 +82,30 @@ impl SlotClock {
     }
 
     /// Waits for the measured part of each slot, one after another. Calls `begin` at the start of each part, and `end`
-    /// at its end. Returns the values that `end` returned, one per slot. The error says that the lever was stopped.
+    /// at its end. Returns the values that `end` returned, one per slot. A slot has no value if its measured part was
+    /// over before this thread got a CPU, for example because the machine stood still. The error says that the lever
+    /// was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,
         begin: impl Fn() -> T,
         end: impl Fn(usize, T) -> R,
-    ) -> Result<Vec<R>, String> {
+    ) -> Result<Vec<Option<R>>, String> {
         let mut seen = Vec::with_capacity(self.plan.on.len());
         for slot in 0..self.plan.on.len() {
             let (from, to) = self.measured_ns(slot);
             if !self.hear_until(from, commands) {
                 break;
             }
+            if clock::monotonic_ns() >= to {
+                seen.push(None);
+                continue;
+            }
             let before = begin();
             if !self.hear_until(to, commands) {
                 break;
             }
-            seen.push(end(slot, before));
+            seen.push(Some(end(slot, before)));
         }
         self.end();
         match seen.len() == self.plan.on.len() {
@@ -152,6 +158,14 @@ mod tests {
             Ok(())
         });
         assert_eq!((said, part.unwrap().speed), (vec![true, false], vec![1.0, 0.5, 0.5, 1.0]));
+    }
+
+    #[test]
+    fn a_slot_that_was_over_before_the_lever_looked_has_no_value() {
+        let (_sender, commands) = std::sync::mpsc::channel();
+        let started_at_ns = clock::realtime_ns() - 1_000_000_000;
+        let plan = LeverPlan { start_at_ns: started_at_ns, ..plan() };
+        assert_eq!(SlotClock::new(&plan).measure(&commands, || (), |slot, ()| slot), Ok(vec![None; 4]));
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Theft {
     }
 
     /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
-    /// they [`wanted`] a CPU.
+    /// they [`wanted`] a CPU. A slot that this thread missed has the value not-a-number in both places.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -168,7 +168,8 @@ impl Theft {
             let times = now.since(&before.0);
             (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.room))
         };
-        self.slot_clock.measure(commands, look, end)
+        let seen = self.slot_clock.measure(commands, look, end)?;
+        Ok(seen.into_iter().map(|of_slot| of_slot.unwrap_or((Some(f64::NAN), f64::NAN))).collect())
     }
 
     /// Returns the share of the usable CPU time (`room`) that the thief took in each slot, 0 to 1.

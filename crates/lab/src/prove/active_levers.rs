@@ -149,10 +149,11 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
     LeverPart { speed: mean(|p| &p.speed), taken: mean(|p| &p.taken), wanted: mean(|p| &p.wanted), ordered }
 }
 
-/// Returns the mean of the readings in the slots with the lever on if `when` is true, otherwise in the slots with the
-/// lever off. Returns `None` if there are no such readings.
+/// Returns the mean of the known readings in the slots with the lever on if `when` is true, otherwise in the slots with
+/// the lever off. Returns `None` if there are no such readings.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
-    let readings: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
+    let readings = on.iter().zip(seen).filter(|(on, seen)| **on == when && seen.is_finite());
+    let readings: Vec<f64> = readings.map(|(_, seen)| *seen).collect();
     (!readings.is_empty()).then(|| judge::average(&readings))
 }
 
@@ -167,5 +168,12 @@ mod tests {
         let both = average([&a, &b].into_iter());
         assert_eq!((both.speed, both.taken), (vec![1.0, 0.7], vec![]));
         assert_eq!(average([&a].into_iter()), a);
+    }
+
+    #[test]
+    fn a_missed_slot_has_no_part_in_the_dose() {
+        let (on, taken) = ([false, true, true, true], [0.0, 0.2, f64::NAN, 0.3]);
+        assert_eq!((mean(&on, &taken, true), mean(&on, &taken, false)), (Some(0.25), Some(0.0)));
+        assert_eq!(mean(&[true], &[f64::NAN], true), None);
     }
 }

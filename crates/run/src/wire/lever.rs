@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
 use crate::skip_empty;
 
 /// Slots of equal length, relative to the start of a load.
@@ -93,20 +94,23 @@ pub struct LeverCheck {
     pub resources: Vec<String>,
 }
 
-/// Results of a lever.
+/// Results of a lever. A slot that the lever could not measure has the value not-a-number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverPart {
     /// Speed of the resource in each slot; 1 is full speed.
+    #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
     /// Share of the CPUs that the lever took in each slot.
+    #[serde(with = "Figure::<Vec<f64>>")]
     pub taken: Vec<f64>,
     /// Share of the resource that the lever tries to take while it is on; absent if the conductor already knows this
     /// share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
     /// For each slot, upper bound on the share of time in which any of the slowed processes needed the resource.
+    #[serde(with = "Figure::<Vec<f64>>")]
     pub wanted: Vec<f64>,
 }
 
