@@ -20,12 +20,22 @@ fn size(dir: &Path, command: &str, arguments: &[&str]) -> (Option<i32>, Value) {
     (output.status.code(), result)
 }
 
+/// Returns the highest p99 of the closed-loop steps that a step of `size` measured, microseconds.
+fn slowest_saturated_p99_us(out: &Path, step: &Value) -> f64 {
+    let file = out.join(step["run"].as_str().unwrap()).join("run.json");
+    let run: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let sweep = run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == "sweep");
+    sweep.map(|trial| num(&trial["latency_us"]["p99"])).fold(0.0, f64::max)
+}
+
 #[test]
 fn capacity_is_the_quota_over_the_burnt_time() {
     let _alone = alone();
     let Some(_group) = ControlGroup::fifth_of_a_processor("capacity_is_the_quota_over_the_burnt_time") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let serve = format!("exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
+    // The io_uring models collect answers and send them together. An overload would then end with up to a fifth of its
+    // answers unsent, although the CPU time for them was used.
+    let serve = format!("exec \"$LOADLINE\" serve --model epoll --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
     let arguments = ["--quota", "0.5,0.25", "--p99", "1s", "--expect", "capacity>=160", "--budget", "60s"];
     let others = OtherPrograms::watch();
     let (status, result) = size(dir.path(), &serve, &arguments);
@@ -42,17 +52,19 @@ fn capacity_is_the_quota_over_the_burnt_time() {
         assert!((BURNS_US..1.15 * BURNS_US).contains(&cpu_us), "{step:#}");
         let truth = quota * 1e6 / cpu_us;
         let [rate, low, high] = ["rate", "low", "high"].map(|name| num(&capacity[name]));
-        let (p99_us, throttled) = (num(&step["p99_us"]), num(&step["throttled_periods"]));
+        let throttled = num(&step["throttled_periods"]);
+        let waits_us = slowest_saturated_p99_us(&dir.path().join("out"), step);
         println!(
-            "quota {quota}: quota / CPU time {truth:.1}/s, capacity {rate:.1}/s ({low:.1} to {high:.1}), p99 {p99_us:.0} us, \
-             throttled in {throttled:.2} of the periods"
+            "quota {quota}: quota / CPU time {truth:.1}/s, capacity {rate:.1}/s ({low:.1} to {high:.1}), p99 of clients \
+             without pause {waits_us:.0} us, throttled in {throttled:.2} of the periods"
         );
         // The interval contains the true value in 95 of 100 runs. Another 3 % are allowed for errors in the measured
         // CPU time, and for the quota, which the kernel assigns in slices of 5 ms.
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
-        // The quota is used up in most periods of 100 ms. Requests then wait for the rest of the period.
-        assert!(throttled > 0.5 && p99_us > 1e5 * (1.0 - quota) / 2.0, "{step:#}");
+        // At the capacity, the quota is used up in most periods of 100 ms. The requests of clients that never pause then
+        // wait for the rest of the period. Requests at equal distances, just below the capacity, hardly wait.
+        assert!(throttled > 0.5 && waits_us > 1e5 * (1.0 - quota) / 2.0, "{waits_us}: {step:#}");
     }
     let predicted = num(&steps[1]["predicted"]["value"]);
     assert!((predicted / num(&steps[1]["capacity"]["rate"]) - 1.0).abs() < 0.15, "{result:#}");

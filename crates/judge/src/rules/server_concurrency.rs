@@ -100,6 +100,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         // If the server waits for a throttled upstream, no sweep is needed, because the kernel counts throttled periods
         // under any load.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
+        // A single load level suffices also if most of its requests wait behind an upstream that is full.
+        Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && waits_behind(facts) => Ok(None),
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate.
         Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),

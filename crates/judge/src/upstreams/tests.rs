@@ -5,6 +5,14 @@ use crate::planted::{PlantedRun, Who};
 /// Makes a run of a proxy that mostly sleeps, an application behind it that uses `app_cpus` of four CPUs, and a
 /// database behind the application.
 fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
+    let mut run = proxied(app_cpus, db_cpus, &[]);
+    crate::judge(&mut run);
+    run
+}
+
+/// Makes the run of [`proxy`] without judging it. `levels` are further counters of the server's host: each has an ID, an
+/// instance and a constant value.
+fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),
         depth,
@@ -13,9 +21,18 @@ fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
         pids: vec![812],
     };
     let busy = |cpus: f64| move |p: &crate::planted::Point| (p.x / 200.0).min(1.0) * cpus * 1e6;
-    let mut run = PlantedRun::new(20_000.0, 200.0)
-        .level(Who::Server, "connection.receive_queue", "", 60.0)
-        .level(Who::Server, "behind.connections", "127.0.0.1:8001", 24.0)
+    let planted = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0).level(
+        Who::Server,
+        "behind.connections",
+        "127.0.0.1:8001",
+        24.0,
+    );
+    let add = |planted: PlantedRun, (id, instance, value): &(&'static str, &str, f64)| {
+        planted.level(Who::Server, id, instance, *value)
+    };
+    levels
+        .iter()
+        .fold(planted, add)
         .per_s(Who::Server, "process.cpu", "python3:812", busy(app_cpus))
         .per_s(Who::Server, "thread.cpu", "python3:812/812", busy(app_cpus))
         .per_s(Who::Server, "process.cpu", "postgres:900", busy(db_cpus))
@@ -28,9 +45,7 @@ fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
                 ];
             });
         })
-        .run();
-    crate::judge(&mut run);
-    run
+        .run()
 }
 
 #[test]
@@ -61,6 +76,24 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
     let (light, full) = (of_two_loads(0.3), of_two_loads(0.98));
     assert_eq!(light.id, "not-saturated", "{light:#?}");
     assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
+}
+
+/// A single load level shows the limit if most requests of this load wait behind the full upstream. If only few of them
+/// do, the upstream may be full because of other clients.
+#[test]
+fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
+    let of_one_load = |app_cpus, waiting| {
+        let mut run = proxied(app_cpus, 0.1, &[("behind.busy", "127.0.0.1:8001", waiting)]);
+        let most = run.trials.iter().filter(|t| t.kind == run::TrialKind::Sweep).map(crate::single::clients);
+        let most = most.fold(0.0, f64::max);
+        run.trials.retain(|t| t.kind == run::TrialKind::Sweep && crate::single::clients(t) == most);
+        crate::judge(&mut run);
+        let verdict = run.findings.bottleneck;
+        (verdict.id.clone(), verdict.waits_for.is_some_and(|waits_for| waits_for.address == "127.0.0.1:8001"))
+    };
+    assert_eq!(of_one_load(0.98, 200.0), ("server-concurrency".into(), true));
+    assert_ne!(of_one_load(0.98, 2.0).0, "server-concurrency");
+    assert_ne!(of_one_load(0.3, 200.0).0, "server-concurrency");
 }
 
 /// Makes a run of a proxy whose upstream is an application with `threads` threads. Each of these threads runs for the
