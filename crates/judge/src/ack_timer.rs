@@ -17,9 +17,9 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the round trip to the server, microseconds, if it makes up most of the response time in the light load
-/// `light`. Without this check, a round trip of about 40 ms could be mistaken for the timer if other programs on the
-/// host delay acknowledgements.
+/// Returns the round trip time to the server in microseconds, if the round trip makes up most of the response time in
+/// the light load `light`. A round trip of about 40 ms looks like a wait for the timer when other programs on the host
+/// delay acknowledgements.
 pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
     let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;

@@ -26,7 +26,7 @@ pub(crate) struct Chain {
     pub(crate) parts: Vec<Part>,
     /// Number of CPUs that these programs share.
     pub(crate) cpus: f64,
-    /// Busy time of the shared CPUs per second, in CPUs, whatever programs used this time.
+    /// Busy time of the shared CPUs per second, in CPUs. Includes the time that unknown programs used.
     pub(crate) busy: f64,
 }
 
@@ -89,7 +89,8 @@ impl Chain {
         self.sum(|part| part.name == name)
     }
 
-    /// Returns the larger parts in words: `caddy 1.28, generator 0.350, nginx 0.310`.
+    /// Lists the programs that use much CPU time, with the CPUs that each uses:
+    /// `caddy 1.28, generator 0.350, nginx 0.310`.
     pub(crate) fn text(&self) -> String {
         let seen = self.parts.iter().filter(|p| p.cpus >= WORKS * self.cpus / 10.0);
         seen.map(|p| format!("{} {}", p.name, figure(p.cpus))).collect::<Vec<_>>().join(", ")

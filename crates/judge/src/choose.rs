@@ -20,8 +20,8 @@ pub(crate) struct Choice<'a> {
 }
 
 /// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Leaves out the rules in `excluded`.
-/// Only the highest tier with a result that can win counts. Within this tier, a rule beats the rules that it explains.
-/// Among the remaining rules, the most probable result wins; of equally probable results, the first.
+/// Only the highest tier with a result that can win counts. Within this tier, a rule beats every rule whose signs it
+/// explains. Among the remaining rules, the most probable result wins; of equally probable results, the first.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();

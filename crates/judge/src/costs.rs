@@ -44,7 +44,7 @@ pub struct CostSpec {
     pub numerator: &'static [Part],
     /// Divisor: always the completed requests of the window.
     pub denominator: &'static str,
-    /// Unit of the quotient; empty for counts.
+    /// Unit of the quotient; `Plain` for counts.
     pub unit: FigureUnit,
     /// Treatment of the rate at rest.
     pub rest: Rest,

@@ -10,7 +10,7 @@ use stats::average;
 
 /// Maximum number of parts that a ramp is cut into. A tenth of the ramp is exact enough for a reader.
 const RAMP_PARTS: f64 = 10.0;
-/// Maximum number of stages for which each stage becomes a separate part. A longer table would be unreadable.
+/// Maximum number of stages that are reported one by one. A longer table would be unreadable.
 const MAX_STAGES: usize = 20;
 /// Shortest part, seconds.
 const MIN_PART_S: f64 = 0.5;
@@ -44,10 +44,10 @@ pub(crate) fn changes_rate(run: &Run, trial: &Trial) -> bool {
     trial.kind == TrialKind::Fixed && is_ramp || !trial.by_hand.is_empty()
 }
 
-/// Returns the times in seconds since the window began at which the parts begin and end. A constant stage is one part,
+/// Returns the times at which the parts begin and end, in seconds since the window began. A constant stage is one part,
 /// and a ramp is cut into equal parts.
 ///
-/// A load with many stages is cut into equal parts, whatever its stages are.
+/// A load with more than [`MAX_STAGES`] stages is cut into equal parts, whatever its stages are.
 fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
     let (begin_s, length_s) = (trial.measured.window.begin_s, trial.measured.length_s);
     let equal = |from_s: f64, to_s: f64| {
@@ -80,7 +80,7 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     let moments: Vec<&Moment> = trial.moments.iter().filter(|m| inside(m.t_s - begin_s)).collect();
     let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
     let errors = count(|m| m.failed.saturating_sub(m.unexpected));
-    // The rates are read slightly inside the part, because at the very end of a stage the rate is already that of the
+    // The rates are read slightly inside the part, because the rate at the very end of a stage already belongs to the
     // next stage.
     let rate_at = |s: f64| Stage::rate_at(stages, begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);

@@ -24,14 +24,15 @@ pub struct Facts<'a> {
     /// Open-loop steps in which a request completed, by rising offered rate. Loads beyond the capacity are included.
     /// Steps whose load had too few connections are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
-    /// Rates at which the load had too few connections: those of the steps that `search` therefore leaves out.
+    /// Rates of the steps that `search` leaves out because their load had too few connections.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of the sweep's
     /// highest rate. In an experiment without a sweep, this is the first trial that meets the objective and reaches 97
-    /// % of the highest rate. If no trial does both, this is the first trial that reaches 97 % of the highest rate. In
-    /// other runs, this is the trial with the highest rate. If the requests differ in size, the rate in bytes decides.
+    /// % of the highest rate. If no trial meets both conditions, this is the first trial that reaches 97 % of the
+    /// highest rate. In other runs, this is the trial with the highest rate. If the requests differ in size, the rate
+    /// in bytes decides.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,
@@ -134,13 +135,13 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns true if the run is a search for the capacity. A search that ended early needs more time, and any other
-    /// run needs a search.
+    /// Returns true if the run is a search for the capacity. The advice depends on this: a search that ended early
+    /// needs more time, and any other run needs a search.
     pub(crate) fn is_search(&self) -> bool {
         self.run.plan.command == "find"
     }
 
-    /// Returns what a rule lacks if the run has too few load levels.
+    /// Describes the data that a rule lacks if the run has too few load levels.
     pub(crate) fn lacks_levels(&self) -> String {
         let remedy = if self.is_search() { "give more --budget" } else { "run `loadline find`" };
         format!("more load levels: a single one cannot show a limit ({remedy})")
@@ -153,7 +154,7 @@ impl<'a> Facts<'a> {
 
     /// Returns the sweep steps in which the server was at its limit. Such steps have several requests in flight, and at
     /// least 97 % of the highest rate among such steps. If no step has several requests in flight, all steps are
-    /// compared. Such steps show how the server divides its work among threads. With a single request in flight, only
+    /// compared. These steps show how the server divides its work among threads. With a single request in flight, only
     /// one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();

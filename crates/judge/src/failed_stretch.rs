@@ -83,8 +83,8 @@ impl<'a> FailedStretch<'a> {
         trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
-        // A client pauses longer after each failed connect, so few clients have few failures. If connects were refused,
-        // the answers that are missing count instead.
+        // A client pauses longer after each failed connect, so a few clients cause few failures. If connects were
+        // refused, the number of missing answers therefore counts instead of the number of failures.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;

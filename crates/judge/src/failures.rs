@@ -20,7 +20,8 @@ pub(crate) struct Failures<'a> {
     /// Trial that shows the failures. Usually, this is the lowest load in which too many requests failed. If `stretch`
     /// is set, this is the trial with the most failures; if `at_every_load` is true, the trial with the most requests.
     trial: &'a Trial,
-    /// Share of failed requests, 0 to 1: of `trial`, of all trials if `at_every_load` is true, or 1 with `stretch`.
+    /// Share of failed requests, 0 to 1. Refers to `trial`, or to all trials if `at_every_load` is true; always 1 if
+    /// `stretch` is set.
     share: f64,
     /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,
@@ -138,7 +139,8 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.count(*kind),
     };
-    // A kind of failure that was not counted was not final: its requests were sent again.
+    // A failed request that is sent again is not counted as failed. Kinds of failures without a count are therefore
+    // skipped.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }

@@ -85,10 +85,10 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
     (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
 }
 
-/// Returns the function with the smallest inclusive share that is at least a half, and this share. Leaves out functions
-/// without a name, and functions in nearly all stacks with the same outermost function. Among the remaining functions,
-/// the smallest share says most about where the time goes. If several shares are equal, returns the deepest function:
-/// below this function, the calls go to different functions.
+/// Among the functions with an inclusive share of at least one half, returns the one with the smallest share, and this
+/// share. Leaves out functions without a name, and functions in nearly all stacks with the same outermost function. The
+/// function with the smallest share says most about where the time goes. If several shares are equal, returns the
+/// deepest function: below this function, the calls go to different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {

@@ -106,8 +106,8 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if the receiver's TCP window or the send buffer stopped the sender. Both can stop the sender on a link
-/// that is not full.
+/// Returns true if the receiver's TCP window or the send buffer stopped the sender. Either of them can stop the sender
+/// on a link that is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")

@@ -42,7 +42,8 @@ fn timed(limits: &Limits) -> impl Iterator<Item = (AnswerTime, SummaryFigure, f6
 }
 
 /// Returns the limits on the response time, microseconds. For each limit, a search counts, in each tenth of a second,
-/// the requests that took longer. For a limit on the mean, these counts only serve to recognise disturbed tenths.
+/// the requests that took longer than this limit. For a limit on the mean, these counts only serve to recognise
+/// disturbed tenths.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
@@ -340,8 +341,8 @@ mod tests {
         assert_eq!((found.kind, found.at_least), (BreachKind::P99, true));
         assert!(found.value.is_some_and(|us| (us / 900_000.0 - 1.0).abs() < 0.01), "{found:?}");
         assert!(words(&found).starts_with("p99 was at least 9"), "{}", words(&found));
-        // Some requests are in flight at the end of every window. A few that have waited long are too few, among
-        // thousands, to change the 99th percentile.
+        // Some requests are in flight at the end of every window. Among thousands of requests, a few that have waited
+        // long do not change the 99th percentile.
         assert_eq!(breach(&with(100, Some(hist(4, 1_500_000))), &limits), None);
         assert_eq!(breach(&with(10_000, Some(hist(4, 900_000_000))), &limits), None);
     }

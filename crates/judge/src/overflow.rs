@@ -24,9 +24,9 @@ pub(crate) struct Overflow<'a> {
     pub(crate) drops: f64,
     /// Drops that the kernel counted in the namespace, but not at this server's listener.
     pub(crate) elsewhere: f64,
-    /// The larger of two shares, 0 to 1. The first share is the number of dropped connects divided by that of all
-    /// connects. The second share is the share of the clients' time that drops cost, because a client repeats a dropped
-    /// connect after a second.
+    /// The larger of two shares, 0 to 1. The first share is the number of dropped connects divided by the number of all
+    /// connects. The second share is the part of the clients' time that dropped connects cost. A client repeats a
+    /// dropped connect only after a second.
     pub(crate) share: f64,
     /// Share of all connects that were dropped, 0 to 1.
     pub(crate) of_connects: f64,

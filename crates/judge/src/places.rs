@@ -59,9 +59,9 @@ impl Places {
         self.counted.iter().map(|(_, counted)| counted).filter(equal)
     }
 
-    /// Returns the group of workers furthest from the client among those that are far more numerous than the requests
-    /// handled at a time. Most of these workers wait for something else. Returns `None` if any count equals the number
-    /// of requests.
+    /// Among the groups of workers that are far larger than the number of requests handled at a time, returns the group
+    /// furthest from the client. Most workers of this group wait for something else. Returns `None` if any count equals
+    /// the number of requests handled at a time.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);

@@ -105,8 +105,8 @@ pub(crate) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> 
 }
 
 impl<'a> Refusals<'a> {
-    /// Judges the refusals of `sound` trials. `completed` has all trials: other programs change rates, but not the share
-    /// that a server fails at every load.
+    /// Judges the refusals of `sound` trials. `completed` has all trials, including disturbed ones: other programs
+    /// change rates, but not the share that a server fails at every load.
     pub(crate) fn of(sound: impl Iterator<Item = &'a Trial>, completed: &[&'a Trial]) -> Self {
         let all: Vec<&Trial> = sound.filter(|t| t.measured.tally.completed > 0).collect();
         let refuses = |t: &&Trial| t.measured.tally.completed > 0 && refused(t) >= REFUSED;

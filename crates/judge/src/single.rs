@@ -46,9 +46,9 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// If the 99th percentile of the response times in microseconds is at least this high, unanswered requests may only
-/// need longer than the drain. The drain is the time after the load in which answers are awaited. This value is half of
-/// the default drain. The requests that wait at the end of an overload wait longer than those that were answered.
+/// Limit of the 99th percentile of the response times, microseconds: half of the default drain (the time after the load
+/// in which answers are awaited). At or above this limit, unanswered requests may merely need longer than the drain.
+/// The requests that wait at the end of an overload wait longer than those that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
@@ -63,7 +63,7 @@ pub(crate) fn unanswered(trial: &Trial) -> f64 {
 }
 
 /// Returns the number of connections that the server's listener dropped. Returns infinity if no counter shows this
-/// number. On the client, such a connection may look established although the server does not have it.
+/// number. On the client, a dropped connection may look established although the server does not have it.
 fn dropped(trial: &Trial) -> f64 {
     let dropped = |id| server_of(trial)?.whole_trial(id);
     ["listen.drops", "tcp.listen_drops"].into_iter().find_map(dropped).unwrap_or(f64::INFINITY)

@@ -138,7 +138,7 @@ fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
 
 fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut TrustReport) {
     if limited {
-        // If no rate met the objective, the run shows no rate that the server can take.
+        // If no rate met the objective, the run shows no rate that the server can sustain.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
         report.warn(format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts).filter(|_| !refuses_the_rest(facts)) {
@@ -296,7 +296,8 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
 
 fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
-    // If the longest response time is unknown, another tool collected the figures. There is no p99 to warn about then.
+    // If the longest response time is unknown, another tool collected the figures. In this case, no warning about p99
+    // is needed.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
             "only {} measured{}: p99 depends on {} of them",

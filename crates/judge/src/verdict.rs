@@ -83,7 +83,7 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-/// Returns true for a run that can show no limit. Only the rule `unknown` then judges it.
+/// Returns true for a run that can show no limit. Only the rule `unknown` judges such a run.
 fn is_mute(facts: &Facts<'_>) -> bool {
     // If the server or the generator died in the decisive trial, no rule reads this trial's counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
@@ -92,7 +92,7 @@ fn is_mute(facts: &Facts<'_>) -> bool {
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
-/// Returns where the words about waiting threads stand in the sentence of a verdict.
+/// Returns the place of the words about waiting threads in the sentence of a verdict.
 ///
 /// The words come last if the verdict names no cause, and either its sentence is about failures or the threads have too
 /// few samples. Otherwise, the words come first.

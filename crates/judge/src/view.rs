@@ -42,8 +42,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the share of the time for which the task ran or waited for a CPU. A thread that never waits for anything
-    /// but a CPU has 1.
+    /// Returns the share of the time for which the task ran or waited for a CPU. The share is 1 for a thread that never
+    /// waits for anything but a CPU.
     pub fn wants(&self) -> f64 {
         self.busy + self.wait.unwrap_or(0.0)
     }
@@ -246,8 +246,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the share of the time (0 to 1) for which any program kept the CPUs busy that the side may use. If single
-    /// CPUs were not read, returns the busy share of the whole host.
+    /// Returns the share of the time (0 to 1) for which the CPUs that the side may use were busy with work of any
+    /// program. If single CPUs were not read, returns the busy share of the whole host.
     pub fn processors_busy(&self) -> Option<f64> {
         self.busy_share_of(self.mask().unwrap_or(0))
     }

@@ -12,9 +12,9 @@ use crate::view::View;
 /// Shares of the requests in flight that wait unread at either side, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Waiting {
-    /// Share whose answer has arrived, but was not read by the generator yet.
+    /// Share of the requests whose answer has arrived, but was not read by the generator yet.
     pub(crate) client: f64,
-    /// Share that has arrived at the server, but was not read by the server yet.
+    /// Share of the requests that have arrived at the server, but were not read by the server yet.
     pub(crate) server: f64,
 }
 

@@ -8,8 +8,8 @@ use stats::two_means::Trimmed;
 
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the accepted turns of a server under a load. If `twin` is true, returns the turns of the server's second
-/// start instead. A server is started twice only to measure the noise.
+/// Returns the accepted turns (measurements) of a server under a load. If `twin` is true, returns the turns of the
+/// server's second start instead. A server is started twice only to measure the noise.
 pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }
@@ -38,7 +38,7 @@ pub(super) fn estimate(
         turns(state, place, false).filter_map(figure).map(f64::ln).filter(|ln| ln.is_finite()).collect();
     let Trimmed { mean, left, squares } = Trimmed::of(&lns);
     let half = t95(left - 1.0) * (squares / (left - 1.0) / left).sqrt();
-    // If two or more values are equal, the interval has width zero. A single value has no interval.
+    // Two or more equal values give an interval of width zero. A single value has no interval.
     let half = if lns.len() < 2 { f64::NAN } else { half };
     let end = |ln: f64| if ln.is_finite() { ln.exp() } else { f64::NAN };
     (!lns.is_empty()).then(|| Estimate { value: mean.exp(), low: end(mean - half), high: end(mean + half) })

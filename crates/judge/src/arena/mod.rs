@@ -2,9 +2,9 @@
 //! into one group.
 //!
 //! Servers are compared by their CPU time per request, at one common rate per load. In each round, every server is
-//! measured once (a turn). Two servers are in one group if their difference is not significant, or if a chain of such
-//! pairs connects them (`stats::pairwise`). A server gets no group if something other than the server limited its
-//! capacity search or its turns.
+//! measured once (a turn). Two servers without a significant difference are in one group. If A does not differ
+//! significantly from B, nor B from C, all three are in one group (`stats::pairwise`). A server gets no group if
+//! something other than the server limited its capacity search or its turns.
 
 mod answers;
 mod figures;
@@ -22,7 +22,7 @@ pub use rate::{common_rate, takes_turns};
 pub use search::searched;
 pub use turn::measured;
 
-/// Returns the result of a comparison, which may not be finished yet.
+/// Returns the result of a finished or unfinished comparison.
 pub fn result(state: &ArenaState) -> ArenaResult {
     let mut result = ArenaResult {
         format: state.format.clone(),
@@ -75,7 +75,7 @@ fn words(plan: &run::ArenaProfile) -> String {
 }
 
 /// Returns a note for each server whose capacity comes from closed-loop clients. Such a capacity cannot be compared
-/// with those of the other servers.
+/// with the open-loop capacities of the other servers.
 fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = String> {
     let searches = state.searches.iter().filter(move |search| search.place.profile == profile);
     searches.filter_map(|search| {

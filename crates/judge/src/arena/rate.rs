@@ -12,8 +12,8 @@ pub fn common_rate(state: &ArenaState, profile: usize) -> Option<f64> {
     Some(state.plan.profiles.get(profile)?.rate.unwrap_or(COMMON_RATE_SHARE * lowest))
 }
 
-/// Returns true if a server is measured at the common rate, because its capacity reaches this rate. A lower bound of
-/// the capacity is enough.
+/// Returns true if a server is measured at the common rate, because its capacity reaches this rate. If only a lower
+/// bound of the capacity is known, this bound must reach the rate.
 pub fn takes_turns(state: &ArenaState, place: ArenaPlace) -> bool {
     let rate = common_rate(state, place.profile).unwrap_or(f64::INFINITY);
     let search = state.search(place).filter(|search| counts(search));

@@ -18,8 +18,8 @@ pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }
 
-/// Counts the requests that failed in the window. `limit_us` only decides which time was disturbed. Uses the tally for
-/// runs of older versions, which have no counts per tenth of a second.
+/// Counts the requests that failed in the window. `limit_us` only serves to find the disturbed time. Runs of older
+/// loadline versions have no counts per tenth of a second, so the total error count is used for them.
 pub(super) fn failed(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> f64 {
     let tenths = &trial.measured.tenths;
     match tenths.unanswered.is_empty() {

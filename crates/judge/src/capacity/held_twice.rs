@@ -1,4 +1,4 @@
-//! Lower bound of the capacity that two windows of a search show.
+//! Lower bound of the capacity: the second-highest rate at which a measured window met the objective.
 
 use run::{Limits, Trial};
 

@@ -1,6 +1,6 @@
-//! Capacity for a limit on the response time that is long compared with a window. In an overload, the queue grows
-//! during the whole window, but no answer is late before the window ends, so no limit is exceeded. Overloaded windows
-//! show the capacity directly. The capacity is the rate at which the server completes requests while more requests are
+//! Capacity estimate for a response time limit that is long compared with a measured window. In an overload, the queue
+//! grows during the whole window. The window ends before any answer is late, so no limit is exceeded. Overloaded
+//! windows show the capacity directly: it is the rate at which the server completes requests while more requests are
 //! offered.
 
 use run::{BreachKind, Limits};
@@ -43,9 +43,9 @@ pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
     is_unnoticed(at, limits).then(|| normal_tail(missing / completed.max(1.0).sqrt()))
 }
 
-/// Returns the overloaded windows. In such a window, the offered rate is so far above the mean completed rate of all
-/// overloaded windows that the server falls behind. A window's own completed rate does not decide, because choosing low
-/// completed rates would lower the mean.
+/// Returns the overloaded windows. In an overloaded window, the offered rate is so far above the mean completed rate of
+/// all overloaded windows that the server falls behind. The choice does not use a window's own completed rate, because
+/// choosing windows with low completed rates would lower the mean.
 fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
     let mut chosen = vec![*highest];
@@ -78,6 +78,6 @@ fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
         None => (NORMAL_95 / requests.max(1.0).sqrt(), 0.0),
     };
     let rate = average(&rates).exp();
-    // Above the capacity all answers are late after some time, and below it none is.
+    // Above the capacity, all answers become late after some time. Below the capacity, no answer is late.
     CapacityEstimate { rate, low: rate / error.exp(), high: rate * error.exp(), steep: f64::INFINITY, speeds }
 }

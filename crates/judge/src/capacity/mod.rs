@@ -113,8 +113,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
-    /// Returns the source of the capacity if it is the rate of a closed-loop sweep step instead of an estimate. In a
-    /// search for a number of users, returns `None`, because such a search uses closed loops on purpose.
+    /// Returns the source of a capacity that is the rate of a closed-loop sweep step. Returns `None` for an estimated
+    /// capacity, and in a search for a number of users, which uses closed loops on purpose.
     fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
         let open_held = self.open.and_then(|open| finite(carried(open)));
@@ -152,9 +152,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
     /// the best rate and the failed rate. Always false for a search for a number of users.
     ///
-    /// Few windows do not suffice after a failure. Above the highest rate of the sweep, a search doubles its rate while
-    /// the objective is met. The capacity may therefore be anywhere between the last rate that passed and twice this
-    /// rate. Moreover, a single disturbed window may fail.
+    /// After a failure, a few windows are not enough. Above the highest rate of the sweep, a search doubles its rate
+    /// while the objective is met. The capacity may therefore be anywhere between the last rate that passed and twice
+    /// this rate. Moreover, a window may fail only because it was disturbed.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);
@@ -164,9 +164,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
-    /// The failures must be significantly more: for example, 2 failures to 0 successes, or 4 to 1. "Failed" means here
-    /// that too many requests failed. A real limit of the server makes only high rates fail. A proxy without free
-    /// ports, in contrast, fails now and then at any rate.
+    /// The failures must clearly outnumber the successes: for example, 2 to 0, or 4 to 1. A window counts as failed
+    /// here if too many of its requests failed. A real limit of the server makes only high rates fail. A proxy without
+    /// free ports, in contrast, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;

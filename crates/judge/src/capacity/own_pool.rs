@@ -10,8 +10,8 @@ use crate::single::{clients, closed};
 use crate::sweep::lightest;
 use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
-/// Returns the rate at which an open loop had too few connections. Returns `None` if connections were left, if the load
-/// met the objective, or if the server was slower than without load. Also returns `None` if a step of the sweep in
+/// Returns the rate at which an open loop had too few connections. Returns `None` if some connections were free, if the
+/// load met the objective, or if the server was slower than without load. Also returns `None` if a step of the sweep in
 /// `trials` had more requests in flight than this load allows.
 pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnLimit> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };

@@ -160,7 +160,7 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
 }
 
 /// Returns the significance levels of four looks at the CPU time per request. The CPU time per request gets half of a
-/// comparison's level.
+/// comparison's significance level.
 fn levels() -> Vec<f64> {
     let shares = [0.25, 0.5, 0.75, 1.0];
     (1..=shares.len()).map(|looks| look_level(COMPARE_LEVEL / 2.0, &shares[..looks])).collect()

@@ -1,8 +1,8 @@
 //! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
-//! The interval uses Student's t distribution. The observations are the units that were repeated. If both sides have at
-//! least three runs or repeats, each run or repeat is an observation. The windows of one run scatter less than
-//! different runs do, because memory layout and neighbouring virtual machines stay the same within a run.
+//! The interval uses Student's t distribution. If both sides have at least three runs or repeats, each run or repeat is
+//! an observation. The windows of one run scatter less than different runs do, because memory layout and neighbouring
+//! virtual machines stay the same within a run.
 //!
 //! With fewer runs, each window is an observation, or each pair of windows of two live servers (`paired`). If a side
 //! has a single window under some condition, each condition is an observation.
@@ -107,7 +107,7 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
 }
 
 /// Returns one value for each run or repeat of a side. The value is the mean of the observations of this run or repeat
-/// over all conditions. Each observation is taken relative to the centre of both sides.
+/// over all conditions. Each observation is taken relative to the mean of both sides under its condition.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {

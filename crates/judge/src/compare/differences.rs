@@ -47,7 +47,7 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     all
 }
 
-/// Values of each fact, over several runs.
+/// Values of each fact, such as the kernel version of a host, in several runs.
 type Facts = BTreeMap<String, BTreeSet<String>>;
 
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {

@@ -4,8 +4,8 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures that occur together. Used if a side has a single window, which cannot show the true
-/// number.
+/// Assumed number of failures that occur together. Used if a side has a single window, because one window cannot show
+/// the true number.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);

@@ -58,7 +58,8 @@ pub(crate) const FAILED: &str = "failed share";
 /// Name of the server's CPU time per request, the first figure of the table.
 pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
-/// All figures of the table. CPU time per request comes first, because it scatters far less than throughput.
+/// All figures that the table of a comparison shows. CPU time per request comes first, because it scatters far less
+/// than throughput.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
     part("server CPU, user mode", |t| server(t, IN_TABLE[1])),
@@ -116,8 +117,8 @@ pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// Returns a time of the experiment in microseconds. Returns `None` if the trial sent requests, because such times come
-/// from trials without requests.
+/// Returns a time of the experiment in microseconds. Returns `None` if the trial sent requests, because only trials
+/// without requests measure such times.
 pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
     let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))

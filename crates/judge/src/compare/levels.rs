@@ -17,14 +17,14 @@ pub(super) struct Levels {
     first: f64,
     deciding: f64,
     listed: f64,
-    /// Chance that at least one of two bounds is wrong, if each of them alone may be wrong at the level of a
-    /// comparison.
+    /// Chance that at least one of two bounds is wrong. Each bound alone is wrong with the probability
+    /// [`COMPARE_LEVEL`].
     pub(super) bound: f64,
 }
 
 impl Levels {
-    /// Divides the level among the figures that have an interval. `looks` are the shares of the planned data at all
-    /// looks so far.
+    /// Divides the level among the figures that have an interval. `looks` contains the share of the planned data at
+    /// each analysis (look) so far.
     pub(super) fn new(lines: &[Line], looks: &[f64]) -> Self {
         let count =
             |family: Family| lines.iter().filter(|line| line.has_interval() && family.has(&line.compared)).count();
@@ -36,7 +36,7 @@ impl Levels {
             first: level(groups, first),
             deciding: level(groups, deciding),
             listed: level(1, listed),
-            // Each of the two bounds may be wrong at the level of a comparison, so the chances add up.
+            // Each of the two bounds is wrong with the probability `COMPARE_LEVEL`, so the two probabilities are added.
             bound: look_level(COMPARE_LEVEL + COMPARE_LEVEL, looks),
         }
     }

@@ -46,8 +46,9 @@ pub fn compare(
     compare_at(old, new, threshold, (pairing, &[1.0]))
 }
 
-/// Compares the runs at one look of a sequential test. `looks` contains the share of the planned data at each look so
-/// far; the last entry is for this look. While no look decides, the caller measures more data, until the share is 1.
+/// Compares the runs at one look (interim analysis) of a sequential test. `looks` contains the share of the planned
+/// data at each look so far; the last entry is for this look. While no look decides, the caller measures more data,
+/// until the share is 1.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),

@@ -35,8 +35,8 @@ pub(super) struct Tolerance {
     pub(super) failed: f64,
 }
 
-/// Gives each figure its interval and its result word. The windows took `measured_s` seconds in total. `looks` are the
-/// shares of the planned data at all looks.
+/// Gives each figure its interval and its result word. The windows took `measured_s` seconds in total. `looks` contains
+/// the share of the planned data at each interim analysis (look).
 pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks: &[f64]) -> Vec<ComparedFigure> {
     let levels = Levels::new(&all, looks);
     let worded = |mut line: Line| {
@@ -82,16 +82,16 @@ fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     }
 }
 
-/// Returns the interval of a change. This is the wide interval if it does not contain "no change". Otherwise, the
-/// result is the narrow interval, extended to include "no change".
+/// Returns the interval of a change: the wide interval if "no change" is outside it. Otherwise, returns the narrow
+/// interval, extended to include "no change".
 fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     let differs = (wide.0 > 0.0 || wide.1 < 0.0) && change != 0.0;
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns three distances from "no change". The first two are those of the interval's worse end and of its better end.
-/// The third is the largest distance that counts as "the same". Distances of ratios are logarithms. Returns `None`
-/// without an interval.
+/// Returns three distances from "no change". The first two distances belong to the worse end and the better end of the
+/// interval. The third distance is the largest distance that counts as "the same". Distances of ratios are logarithms.
+/// Returns `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),
@@ -162,7 +162,7 @@ fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64
 }
 
 /// Returns true if a figure certainly became worse by at least the threshold. For failures, the new share must also
-/// exceed what the objective allows. A lost capacity always counts.
+/// exceed what the objective allows. A capacity that was lost entirely exceeds every threshold.
 fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let beyond = match c.difference {
         Some(_) => c.new > tolerance.failed && (c.new / c.old - 1.0).abs() >= tolerance.threshold,

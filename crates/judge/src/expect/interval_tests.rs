@@ -53,7 +53,7 @@ fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
     assert!(median >= 52 && mean >= 52, "{median} {mean}");
 }
 
-/// The machine's speed varies between windows, with a standard deviation of a tenth.
+/// The machine's speed varies between windows, with a standard deviation of 10 %.
 #[test]
 fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
     let mut random = fastrand::Rng::with_seed(9);

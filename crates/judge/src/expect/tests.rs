@@ -176,7 +176,7 @@ fn a_repeat_that_completed_nothing_is_not_left_out() {
 }
 
 /// An expectation is judged by all windows near the capacity. The search chose its best window because the window met
-/// the limit, so this window alone would always meet it.
+/// the limit, so this window alone would always meet the limit.
 #[test]
 fn expectations_at_the_capacity_use_all_windows_near_it() {
     let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();

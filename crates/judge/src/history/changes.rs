@@ -50,8 +50,8 @@ impl Changes {
         Self { share, runs, series, points, earlier }
     }
 
-    /// Returns the indexes of the values on both sides of a change, as start and exclusive end. These values reach from
-    /// the previous change (or the first value) to the next change (or the last value).
+    /// Returns the indexes of the values on both sides of a change, as start and exclusive end. The values on both
+    /// sides reach from the previous change (or the first value) to the next change (or the last value).
     fn bounds(&self, index: usize) -> (usize, usize) {
         let previous = index.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |point| point.at);
         let next = self.points.get(index + 1).map_or(self.runs.len(), |point| point.at);
@@ -88,8 +88,8 @@ impl Changes {
     }
 
     /// Returns true if the values before the recent runs do not show the change. Without the recent runs, the change
-    /// may be found at a slightly different run. An earlier change therefore counts as this one if it has the same
-    /// direction and lies between this change's neighbours.
+    /// may be found at a slightly different run. A change found without the recent runs therefore counts as the same
+    /// change if it has the same direction and lies between this change's neighbours.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);
@@ -101,8 +101,8 @@ impl Changes {
         !self.earlier.iter().any(known)
     }
 
-    /// Returns true if the change was undone. This is so if the values after the last change do not differ from the
-    /// values before this change, or differ in the opposite direction.
+    /// Returns true if the change was undone. A change is undone if the values after the last change do not differ from
+    /// the values before this change, or differ in the opposite direction.
     fn is_undone(&self, index: usize) -> bool {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);

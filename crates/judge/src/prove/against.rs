@@ -159,7 +159,7 @@ mod tests {
     }
 
     /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. The
-    /// first is with the variance of movement that the model chooses, the second with the variance `moves`.
+    /// first error uses the variance of movement that the model chooses. The second error uses the variance `moves`.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();

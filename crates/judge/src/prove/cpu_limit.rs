@@ -1,6 +1,6 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds is the limit. The kinds are all CPUs,
-//! one thread, work of a single thread at a time, and too few workers. The effect of the speed alone does not show the
-//! kind. The kind follows from the CPU time used, the busiest thread, and the effect of fewer CPUs.
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds is the limit. The kinds are: all CPUs
+//! are full, one thread is full, only one thread at a time can work, and too few workers. The effect of the speed alone
+//! does not show the kind. The kind follows from the CPU time used, the busiest thread, and the effect of fewer CPUs.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -182,8 +182,8 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns true if the server keeps its CPUs full. If slowing the CPUs hardly lowers throughput, the server merely
-/// polls.
+/// Returns true if the server keeps its CPUs full. If an experiment excluded the CPUs as the limit, such a server
+/// merely polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

@@ -8,9 +8,9 @@ use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, 
 /// Effect of the verdict's own lever, which acts on the resource that the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// No lever of loadline acts on this resource.
+    /// No lever of loadline acts on the resource that the verdict names.
     NoLever,
-    /// A lever acts on this resource, but the experiment did not use this lever.
+    /// A lever acts on the resource that the verdict names, but the experiment did not use this lever.
     Unused,
     /// The lever took much less of the resource than planned.
     Slack,
@@ -44,11 +44,11 @@ pub(super) enum Kind {
 /// Resource, other than the verdict's, that certainly explains most of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
-    /// There is no such resource.
+    /// No other resource explains most of the throughput.
     None,
-    /// The resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
+    /// The rival resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
-    /// The resource belongs to another bottleneck.
+    /// The rival resource belongs to another bottleneck.
     Other,
 }
 
@@ -56,9 +56,9 @@ pub(super) enum Rival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreLoad {
     NotTested,
-    /// Throughput rose, so nothing was saturated.
+    /// A larger load raised throughput, so nothing was saturated.
     Raised,
-    /// Throughput did not rise.
+    /// A larger load did not raise throughput.
     Unchanged,
     Open,
 }
@@ -68,9 +68,9 @@ pub(super) enum MoreLoad {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreSources {
     NotTested,
-    /// Throughput rose, so the server limits each address.
+    /// More source addresses raised throughput, so the server limits each address.
     Raised,
-    /// Throughput did not rise, so the server does not limit each address.
+    /// More source addresses did not raise throughput, so the server does not limit each address.
     Unchanged,
     Open,
 }
@@ -102,7 +102,7 @@ pub(super) struct Test {
     pub(super) own: Own,
     pub(super) kind: Kind,
     /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
-    /// `not-saturated`, a larger load is this lever, and it must have had the predicted effect.
+    /// `not-saturated`, a larger load is this lever, and the larger load must have had the predicted effect.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.
@@ -124,8 +124,8 @@ pub(super) enum Conclusion {
     Proven,
     /// A lever showed the cause, but its effect was not predicted.
     Found,
-    /// The CPU's speed limits throughput. That only one request at a time runs on a CPU follows from the counters, not
-    /// from the experiment.
+    /// The CPU's speed limits throughput. The counters, not the experiment, show that only one request at a time runs
+    /// on a CPU.
     CountUntested,
     /// The CPU's speed limits throughput, but the kind of the limit (such as all CPUs, or one thread) is open.
     KindOpen,
@@ -149,8 +149,8 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput followed the lever of the verdict's own resource, but not as predicted.
     Astray,
-    /// The share of throughput that the resource of the verdict's own lever explains does not differ enough from
-    /// another resource's share, or from zero.
+    /// The share of throughput that the verdict's resource explains does not differ enough from another resource's
+    /// share, or from zero.
     Close,
     /// Another resource explains most of the throughput, but the counters are sure of the verdict.
     AgainstCounters,

@@ -2,11 +2,12 @@
 //! resource. An elasticity is the relative change of throughput, divided by the relative change of the resource's
 //! speed.
 //!
-//! Two regressions use the slots of one trial; the regressors of both are the states of the levers. The first explains
-//! the logarithm of the throughput, the second the logarithm of each resource's measured speed. An elasticity is the
-//! lever's coefficient in the first regression, divided by its coefficient in the second. The levers are instrumental
-//! variables for the speeds, so errors of single readings average out. A regression of throughput on the measured
-//! speeds would be biased towards zero. If a lever slows two resources on one CPU, the equations separate its effects.
+//! Two regressions use the slots of one trial; the regressors of both are the states of the levers. The first
+//! regression explains the logarithm of the throughput. The second explains the logarithm of each resource's measured
+//! speed. An elasticity is the lever's coefficient in the first regression, divided by its coefficient in the second.
+//! The levers are instrumental variables for the speeds, so errors of single readings average out. A regression of
+//! throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one CPU, the
+//! equations separate its effects.
 //!
 //! Requests that wait at the end of a slot are served in the next slot. A regressor with the change of the lever's
 //! state since the preceding slot accounts for these requests.

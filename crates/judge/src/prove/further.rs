@@ -18,9 +18,9 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs do. This is so if the verdict names no device,
-/// and all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves nothing, because its
-/// elasticity is at most its utilization.
+/// Returns true if more load tests the verdict better than slower CPUs do. More load is the better test if the verdict
+/// names no device, and all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves
+/// nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     if !["not-saturated", "unknown"].contains(&run.findings.bottleneck.id.as_str()) {
         return false;

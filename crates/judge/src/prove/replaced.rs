@@ -31,7 +31,7 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     found
 }
 
-/// Returns the verdict that the resource which this lever slows is the bottleneck.
+/// Returns a verdict that names the resource slowed by `lever` as the bottleneck.
 pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, lever: &str) -> Bottleneck {
     if lever == "server-cpu" {
         return match CpuSigns::of(facts, proof) {

@@ -142,7 +142,7 @@ pub(super) fn seen(verdict: &Bottleneck) -> String {
     }
 }
 
-/// Returns a sentence that says that the largest part is unknown.
+/// Returns the sentence for the case that no share of throughput is clearly the largest.
 pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }
@@ -152,8 +152,8 @@ pub(super) fn joined(parts: &[String]) -> String {
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
 }
 
-/// Returns a sentence about levers that depend on each other: the sum of the parts that these levers show certainly
-/// exceeds 1.
+/// Returns a sentence about levers that depend on each other: the shares of throughput that these levers show certainly
+/// add up to more than 1.
 pub(super) fn dependent_sentence(proof: &Proof) -> String {
     let largest = shares(proof).first().map_or(REMAINDER.to_string(), |(lever, _)| lever.clone());
     match largest.as_str() {
@@ -164,8 +164,8 @@ pub(super) fn dependent_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns a sentence that lists the parts of all resources and the remainder, the largest first, with intervals or
-/// bounds.
+/// Returns a sentence that lists the shares of throughput of all resources and the remainder, the largest first, with
+/// intervals or bounds.
 pub(super) fn shares_sentence(proof: &Proof) -> String {
     let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
         let basis = part_of(proof, lever).map_or(ElasticityBasis::Measured, |part| part.basis);
@@ -188,7 +188,7 @@ pub(super) fn shares_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns a line of evidence about the largest part that was measured.
+/// Returns a line of evidence about the largest measured share of throughput.
 pub(super) fn evidence(proof: &Proof) -> Option<Evidence> {
     let is_measured = |lever: &str| part_of(proof, lever).is_none_or(|part| part.basis.is_measured());
     let (lever, e) = shares(proof).into_iter().find(|(lever, _)| is_measured(lever))?;
@@ -216,7 +216,7 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
 }
 
 /// If the verdict is "unknown", adds that a longer experiment could decide. If a resource other than the verdict's also
-/// has a large part, names this resource as the next bottleneck.
+/// explains a large share of throughput, names this resource as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict

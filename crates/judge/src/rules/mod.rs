@@ -43,7 +43,7 @@ pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
 
-/// All rules. Of equally probable results, that of the first rule in this table wins.
+/// All rules. If several results are equally probable, the first rule in this table wins.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

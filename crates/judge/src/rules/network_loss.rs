@@ -53,7 +53,7 @@ pub(super) const RULE: Rule = Rule {
 /// Counters of packets that were dropped on the path between the processes.
 const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
 
-/// Returns the reason why the segments that were sent again were not lost in the network, if there is such a reason.
+/// Returns the reason to believe that the network did not lose the retransmitted segments, if there is one.
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
     let full = Overflow::of(trial).map_or(0.0, |overflow| overflow.drops);
     if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {

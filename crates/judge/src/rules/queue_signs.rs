@@ -60,8 +60,8 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No step has more
-    // clients then, so the offered and the completed requests are the evidence.
+    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. In this case, no step
+    // has more clients, so the offered and the completed requests are the evidence.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
@@ -88,8 +88,8 @@ pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns evidence that threads of the server wait for a disk that is not full, so that more threads would use the
-/// disk better.
+/// Returns evidence that threads of the server wait for a disk that is not full. More threads would then use the disk
+/// better.
 pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();

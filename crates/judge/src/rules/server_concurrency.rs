@@ -175,7 +175,7 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));
     }
-    // Even one worker keeps up the rate of one client, so a result below one worker is impossible.
+    // Even one worker sustains the rate of one client, so a result below one worker is impossible.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
             "at most {} of the rate of one client completed: a fixed number of workers would keep that rate",

@@ -137,7 +137,8 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Describes the number of good answers in progress (Little's law), if it may be the limit. A limit of requests at a
-/// time allows at least one request. If the number changed while the rate of good answers did not, it is no limit.
+/// time allows at least one request. If the number of good answers in progress changed while their rate did not, this
+/// number is not the limit.
 fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
     let rates = refusals.trials.iter().map(|t| good(t));
     let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);
@@ -199,7 +200,7 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time
             rate(limit)
         ),
         None => {
-            // Older runs have only classes such as 5xx, which may be those of the limit.
+            // Older runs record only status classes such as 5xx. The refusals of the limit may be among them.
             let others = by_status_if(worst, |status| !run::is_overload(status) && !status.ends_with("xx"));
             let others = if others.is_empty() { others } else { format!("; other answers failed{others}") };
             format!("the server limits the rate on purpose: it serves {} and refuses the rest{others}", rate(limit))

@@ -31,8 +31,8 @@ pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     Some(full("", view, busiest(view)?).chance())
 }
 
-/// Returns the larger of two utilizations: that of a side's CPUs, and that of its busiest thread (time running or
-/// waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
+/// Returns the larger of two utilizations: the utilization of a side's CPUs, and the utilization of its busiest thread
+/// (time running or waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
 pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
@@ -100,11 +100,11 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) view: View<'a>,
     /// CPU use of the server's processes, and number of CPUs that they may use; absent if either is unknown.
     pub(crate) used: Option<(f64, f64)>,
-    /// Share of these CPUs' time for which the server ran, or waited for a CPU while the CPUs were busy.
+    /// Share of the time of the CPUs in `used` for which the server ran, or waited for a CPU while the CPUs were busy.
     pub(crate) wants: Option<Signal>,
-    /// Share of the time for which these CPUs were busy with work of any program.
+    /// Share of the time for which the server's CPUs were busy with work of any program.
     pub(crate) cpus: Option<Signal>,
-    /// CPU use of all programs on these CPUs.
+    /// CPU use of all programs on the server's CPUs.
     pub(crate) chain: Option<Chain>,
     /// Evidence from the growth of throughput and from queues, as log odds. This evidence is added to the log odds of
     /// the signals.
@@ -160,8 +160,8 @@ impl<'a> ServerCpu<'a> {
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
     /// mainly responsible. The function tests the generator if `generator` is true, else the server. Returns 0 for the
     /// side that uses less CPU time. Other programs lower the probability: one factor is the busier side's CPU time,
-    /// divided by the sum of this time and that of other programs. If other programs do more than half of the work, the
-    /// probability is low.
+    /// divided by the sum of this time and the CPU time of other programs. If other programs do more than half of the
+    /// work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());

@@ -27,7 +27,7 @@ impl Draw {
         -mean * (1.0 - self.next()).ln()
     }
 
-    /// Draws a demand (time per request) between 0.1 and 3 times that of the thread.
+    /// Draws a demand (time per request) between 0.1 and 3 times the demand of the thread.
     fn demand(&mut self) -> f64 {
         (0.1_f64.ln() + self.next() * 30.0_f64.ln()).exp()
     }
@@ -56,8 +56,8 @@ fn network(seed: u64) -> (f64, bool) {
     (x * (1.0 - draw.exponential(UNSEEN)).max(0.0), elasticity > 0.5)
 }
 
-/// Among threads that run for equal shares of the time, some are the limit. The share of such threads must be about the
-/// probability that the signal states.
+/// Among simulated threads with about equal busy shares, some are the limit. The share of these threads must be close
+/// to the probability that the signal states.
 #[test]
 fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
     let draws: Vec<(f64, bool)> = (1..=DRAWS).map(|seed| network(seed.wrapping_mul(0x51_7cc1))).collect();

@@ -12,8 +12,8 @@ fn amounts(setting: &SizeSetting) -> Amounts {
 }
 
 /// Fits the law to the capacities of the settings. Leaves out capacities that are only lower bounds. The size of a
-/// setting is its amount of the resource, divided by the smallest amount. Returns `None` unless exactly one resource
-/// differs between the settings, or if the fit fails.
+/// setting is its amount of the resource, divided by the smallest amount. Returns `None` if no resource or several
+/// resources differ between the settings, or if the fit fails.
 pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
     let differs = |resource: &usize| all.iter().any(|of| of[*resource] != all[0][*resource]);

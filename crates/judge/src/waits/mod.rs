@@ -1,7 +1,7 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
-//! Threads that wait for a lock have requests. Idle threads of a pool also wait for one futex, that of their work
-//! queue, but have no request. To distinguish the two cases, [`requests`] compares two numbers: the requests that were
+//! Threads that wait for a lock have requests. Idle threads of a pool also wait for one futex (the futex of their work
+//! queue), but have no request. To distinguish the two cases, [`requests`] compares two numbers: the requests that were
 //! read but not answered, and the threads that are active or wait.
 //!
 //! If the number of requests is unknown, a lock of the program itself counts only if this lock is a mutex that stores
@@ -62,8 +62,9 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
 }
 
-/// Returns the lock for which requests wait in a queue inside the server, unless the lock's holder was seen to do
-/// anything but compute. In a server that computes all the time, such requests use the CPU one at a time.
+/// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show the lock's
+/// holder doing something other than computing. In a server that computes all the time, such requests use the CPU one
+/// at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
     let is_own = |finding: &&WaitFinding| {

@@ -66,7 +66,7 @@ pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
     is_wait && finding.holder.is_some() && finding.session.is_none()
 }
 
-/// Returns the most frequent wait, the number of threads in it, and the object that they wait for.
+/// Returns the most frequent wait, the number of threads in this wait, and the object that these threads wait for.
 ///
 /// A worker may open a connection to a peer for each request. A wait for a new socket counts as a wait for a peer only
 /// while a request is in progress. Otherwise, the socket may belong to a client.

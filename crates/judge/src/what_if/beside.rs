@@ -45,7 +45,8 @@ mod tests {
 
     const STEPS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-    /// Makes a sweep with contention `kappa` and noise of 2 %. If `constant`, all requests have equal service times.
+    /// Makes a sweep with contention `kappa` and noise of 2 %. If `constant` is true, all requests have equal service
+    /// times.
     fn sweep(kappa: f64, constant: bool, seed: u64) -> Vec<(f64, f64)> {
         let mut random = Rng::with_seed(seed);
         let point = |n: u32| {

@@ -75,7 +75,7 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
     then
 }
 
-/// Returns each part of a change in words, with the value before the change if that is known.
+/// Returns each part of a change in words, with the value before the change if this value is known.
 pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
     let instead = |before: Option<f64>, text: &dyn Fn(f64) -> String| {
         let before = before.filter(|v| v.is_finite() && *v > 0.0);

@@ -1,7 +1,7 @@
 //! Predictions for other resources or another load.
 //!
 //! The demands of the run's decisive trial give a queueing network. The network is solved exactly (by mean value
-//! analysis) before and after the change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model has
+//! analysis) before and after the change. The idea comes from R. Blake, *Optimizing Windows NT* (1993), whose model has
 //! one demand per device. Here, queues also have several servers, quotas and delays. Clients also slow each other, if
 //! the sweep shows that they do.
 //!

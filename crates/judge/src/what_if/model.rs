@@ -151,7 +151,7 @@ impl Model {
     /// workers are in use, so further clients wait for a worker.
     ///
     /// A run with a single load level cannot distinguish such workers from a delay of each request. Returns `None` if
-    /// the run has several load levels, no such time, or a known number of workers.
+    /// the run has several load levels, no unexplained time, or a known number of workers.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
@@ -292,7 +292,7 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// If a link carries 6 % more than its nominal rate, an earlier version took this link for two links of half the
+    /// A link may carry 6 % more than its nominal rate. An earlier version took such a link for two links of half the
     /// speed. That version predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {

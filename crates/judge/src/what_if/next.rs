@@ -10,8 +10,8 @@ use crate::thresholds::HALF_USED;
 
 /// Returns the resource that will be full next if the bottleneck `id` is removed.
 ///
-/// If the resource is less than half used, no rate is given. Much of the cost of a request on the resource is wake-ups
-/// then, and a request needs fewer wake-ups under a higher load.
+/// If the resource is less than half used, no rate is given. In this case, wake-ups make up much of a request's cost on
+/// the resource, and a request needs fewer wake-ups under a higher load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
     let other = |part: &Part| part.id != id && !same_resource(id, part.id);

@@ -1,7 +1,7 @@
 //! Demands, averaged over all trials near the highest rate.
 //!
 //! A single window contains too few quota periods and bursts of the disk. Also, counters are read slightly before or
-//! after the window's edges, between which answers are counted.
+//! after the edges of the window, while answers are counted exactly between these edges.
 
 use run::{Trial, TrialKind};
 
@@ -48,8 +48,8 @@ fn at_the_limit(facts: &Facts<'_>) -> f64 {
     ratio(near().map(|t| good(t) * t.measured.length_s).sum(), length_s).unwrap_or_else(|| highest(facts))
 }
 
-/// Returns true if a verdict names a resource. If both sides share the CPUs, the CPUs of the generator are those of the
-/// server.
+/// Returns true if a verdict names a resource. If both sides share the CPUs, the generator's CPUs are the server's
+/// CPUs, too.
 fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }

@@ -86,8 +86,8 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     }
 }
 
-/// The generator and the server's only thread share two CPUs. With cheap requests the CPUs are full first, with
-/// expensive ones the thread.
+/// The generator and the server's only thread share two CPUs. With cheap requests, the CPUs are full first. With
+/// expensive requests, the thread is full first.
 #[test]
 fn dearer_requests_never_raise_the_rate() {
     let rate = |factor: f64| {
@@ -209,8 +209,8 @@ fn full() -> Run {
     run
 }
 
-/// `what-if` is asked about the resources that "To double this" lists. Each step reaches the predicted rate, and in the
-/// end the capacity doubles.
+/// Asks `what-if` about the resources that "To double this" lists. Each step reaches the predicted rate, and in the end
+/// the capacity doubles.
 #[test]
 fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     let threads = |busy: u32| {

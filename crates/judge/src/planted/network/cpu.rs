@@ -2,8 +2,8 @@
 //!
 //! The threads of one program form a group. Each group has a virtual clock, which advances by the work that each of the
 //! group's ready threads has done. A thread finishes when the clock has advanced by the thread's work since the thread
-//! started. The next thread to finish is therefore at the top of a heap, and an event costs only the logarithm of the
-//! number of threads.
+//! started. The next thread to finish is therefore at the top of a heap, and the cost of an event grows only with the
+//! logarithm of the number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -17,7 +17,7 @@ const DOSE: f64 = 0.25;
 /// Total time of the slots of an experiment without any other trial, seconds. Of a budget of 30 s, the experiment gets
 /// 9 s, of which the start of the agents takes 1 s.
 const TIME_S: f64 = 7.5;
-/// Total time of the slots of an experiment that also has a trial with fewer CPUs, or turns with more load, seconds.
+/// Total time of the slots of an experiment that also has a trial with fewer CPUs, or trials with more load, seconds.
 const TIME_BEFORE_MORE_S: f64 = 3.5;
 /// Time of load before the first slot, seconds.
 const FIRST_S: f64 = 0.4;
@@ -38,7 +38,7 @@ const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server
 /// Minimum elasticity (relative change of throughput per relative change of speed) of the server's CPU. If the measured
 /// elasticity is lower, no trial with fewer CPUs follows.
 const FOLLOWS: f64 = 0.5;
-/// Factor by which a turn has fewer requests than a window of the sweep.
+/// Factor by which a turn (one trial with or without a lever) has fewer requests than a window of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
 /// Minimum number of requests in a slot.
 const REQUESTS: f64 = 100.0;
@@ -46,11 +46,10 @@ const REQUESTS: f64 = 100.0;
 const RESPONSES: f64 = 10.0;
 /// Minimum and maximum number of slots. A real experiment has up to 800 slots, but the same total number of requests.
 const SLOTS: (usize, usize) = (40, 120);
-/// Number of slots in a block. A lever is on in half of each block's slots, except in the last block, in which it is
-/// off.
+/// Number of slots in a block. A lever is on in half of each block's slots. In the last block, the lever is always off.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment, if such a number reaches the share [`AS_GOOD`] of the decisive
-/// trial's rate.
+/// Minimum number of connections of an experiment. Does not apply if no such number reaches the share [`AS_GOOD`] of
+/// the decisive trial's rate.
 const CONNECTIONS: f64 = 8.0;
 /// Minimum share of the decisive trial's rate that the connections of an experiment must reach.
 const AS_GOOD: f64 = 0.85;
@@ -120,8 +119,8 @@ fn connections(run: &Run) -> u32 {
     more.min_by(f64::total_cmp).unwrap_or_else(|| clients(decisive)).clamp(1.0, MAX_CONNECTIONS) as u32
 }
 
-/// Measures two worlds in turns, each with its number of connections. Each pair of turns first has the world without
-/// the lever (`off`), then the world with the lever (`on`).
+/// Measures two worlds (simulated networks) in turns, each with its number of connections. Each pair of turns first has
+/// the world without the lever (`off`), then the world with the lever (`on`).
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);

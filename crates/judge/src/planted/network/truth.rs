@@ -6,7 +6,7 @@ use super::world::{SERVER, Threads, World};
 
 /// Maximum ratio of two parts' limits at which a verdict that names either part is right.
 const TIE: f64 = 1.1;
-/// Like [`TIE`], if the lower limit is a number of workers or connections.
+/// Maximum ratio that replaces [`TIE`] if the lower limit is a number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
 /// Share of the lowest limit that the sweep must reach. If the sweep reached less, the load itself was the limit,
 /// because the load did not fill any part.

@@ -87,8 +87,8 @@ pub(super) fn threads(draw: &mut Draw, loops: usize, busy_s: f64) -> (Threads, f
         Kind::Loops => (Threads::Loops(loops), if draw.chance(0.3) { draw.between((0.5, 4.0)) * busy_s } else { 0.0 }),
         Kind::Workers => {
             let hold = draw.limit(Cause::Workers, ROOM);
-            // With fewer workers, the server could not reach the rate `hold`, because a request occupies its worker at
-            // least for the time of its work.
+            // With fewer workers, the server could not reach the rate `hold`, because a request occupies its worker for
+            // at least the time of its work.
             let least = (hold * busy_s * 1.05).ceil().max(1.0) as usize;
             let workers = least.max(draw.random.usize(1..=16));
             (Threads::Pool(workers), workers as f64 / hold - busy_s)
