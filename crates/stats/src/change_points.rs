@@ -3,22 +3,22 @@
 //! others, *ICPE* 2023) and Apache Otava.
 //!
 //! Hunter's t test assumes independent, normal values. Two additions make these assumptions unnecessary. First, an
-//! isolated value that is far from the values before and after it is moved towards them. At least [`MIN_SEGMENT`]
-//! values lie between two changes. Second, the error of a mean takes the correlation of neighbouring values into
-//! account. The correlation is estimated from the differences of neighbours, which changes of the mean hardly affect
-//! (S. Chakar and others, *Bernoulli* 23, 2017).
+//! isolated value that is far from the values before and after it is moved towards them. (At least [`MIN_SEGMENT`]
+//! values lie between two changes, so such a value is not a change.) Second, the error of a mean takes the correlation
+//! of neighbouring values into account. The correlation is estimated from the differences of neighbours, which changes
+//! of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
 use crate::number::median;
 use crate::student::two_sided;
 
-/// Minimum number of values between two changes, and before the first or after the last one. Fewer values that differ
-/// from the others may be outliers.
+/// Minimum number of values between two changes, and before the first or after the last change. Fewer values that
+/// differ from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's level of 0.001 finds as many true changes, but three times
-/// as many false ones (simulated in `tests/change_points.rs`). Hunter's level is not strict enough, because a change is
-/// tested at the place with the largest difference.
+/// as many false changes (simulated in `tests/change_points.rs`). Hunter's level is not strict enough, because a change
+/// is tested at the place with the largest difference.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -31,7 +31,8 @@ const WINDOW: usize = 200;
 /// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
 /// a normal distribution, only 0.3 % of the values are that far from the mean.
 const OUTLIER_SD: f64 = 3.0;
-/// Number of neighbours on each side of a value. Their median decides whether the value is an outlier.
+/// Number of neighbours on each side of a value. The median of these neighbours decides whether the value is an
+/// outlier.
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;

@@ -3,17 +3,18 @@
 //! The observations of a pair are the differences between its two alternatives, one difference per round. Changes of
 //! the machine between rounds therefore cancel out, and each pair has its own scatter. The mean of the differences is
 //! trimmed (K. Yuen, *Biometrika* 61, 1974). All pairs are tested together: the chance that any two equal alternatives
-//! are found to differ is at most the level of the test. The procedure is that of Holm (*Scandinavian Journal of
-//! Statistics* 6, 1979) with the logical restrictions of J. Shaffer (*Journal of the American Statistical Association*
-//! 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time. The test of
-//! the other pairs is therefore less strict.
+//! are found to differ is at most the level of the test. The procedure comes from Holm (*Scandinavian Journal of
+//! Statistics* 6, 1979), and uses the logical restrictions of J. Shaffer (*Journal of the American Statistical
+//! Association* 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time.
+//! The test of the other pairs is therefore less strict.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
 
-/// Number to subtract from Yuen's degrees of freedom if values were trimmed. 40,000 pairs of equal alternatives with 6
-/// to 15 rounds were simulated. Yuen's degrees of freedom give too many false alarms. At the level 5 %, 5.4 to 5.9 %
-/// are found, and at the level 1 %, 1.2 to 1.4 %. One degree less gives 0.3 to 1.0 % at the level 1 %.
+/// Number to subtract from Yuen's degrees of freedom if values were trimmed. In a simulation of 40,000 pairs of equal
+/// alternatives with 6 to 15 rounds, Yuen's degrees of freedom gave too many false alarms. At the level 5 %, 5.4 to 5.9
+/// % of the pairs were found to differ; at the level 1 %, 1.2 to 1.4 %. With one degree less, 0.3 to 1.0 % of the pairs
+/// were found to differ at the level 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.
@@ -149,7 +150,7 @@ mod tests {
     const LEVEL: f64 = 0.05;
 
     /// Returns the logarithm of each alternative's cost in each round, on a machine whose speed changes from round to
-    /// round. If `disturbed`, one in twenty measurements takes up to a fifth longer.
+    /// round. If `disturbed` is true, one in twenty measurements takes up to a fifth longer.
     fn measured(costs: &[f64], sd: f64, disturbed: bool, random: &mut fastrand::Rng) -> Vec<Vec<f64>> {
         let rounds: Vec<f64> = (0..ROUNDS).map(|_| 0.03 * normal(random)).collect();
         let one = |cost: &f64, round: &f64, random: &mut fastrand::Rng| {

@@ -2,17 +2,17 @@
 //! together raise a false alarm no more often than a single test would.
 //!
 //! Each look spends a part of the level. The part depends on the share of the planned data that exists at that look (K.
-//! Lan and D. DeMets, *Biometrika* 70, 1983). The level is divided as by O'Brien and Fleming: early looks need strong
-//! evidence, and the last look keeps nearly the whole level. The sum of the data is modelled as a Brownian motion. The
-//! density of this motion between the boundaries of the test is integrated from look to look (P. Armitage and others,
-//! *JRSS A* 132, 1969).
+//! Lan and D. DeMets, *Biometrika* 70, 1983). The level is divided as in the method of O'Brien and Fleming: early looks
+//! need strong evidence, and the last look keeps nearly the whole level. The sum of the data is modelled as a Brownian
+//! motion. The density of this motion between the boundaries of the test is integrated from look to look (P. Armitage
+//! and others, *JRSS A* 132, 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;
 
 /// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits.
 const STEPS: u32 = 200;
-/// Number of halvings of the interval in the search for a boundary, which is then exact to eight digits.
+/// Number of halvings of the interval in the search for a boundary. The boundary is then exact to eight digits.
 const HALVINGS: u32 = 32;
 /// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;

@@ -1,5 +1,5 @@
-//! Finds change points in simulated series with known steps, and compares the result with that of Apache Otava for the
-//! same series. Series without a step show the rate of false alarms.
+//! Finds change points in simulated series with known steps, and compares the result with the result of Apache Otava
+//! for the same series. Series without a step show the rate of false alarms.
 //!
 //! `LOADLINE_WRITE_SERIES=FILE` writes the series, and `otava_f1.py FILE` prints the values of [`OTAVA`] for these
 //! series.
@@ -16,7 +16,7 @@ use loadline_stats::normal;
 const SERIES: u64 = 250;
 /// Maximum distance between a found change and an injected step, in values, for counting the step as found.
 const NEAR: usize = 5;
-/// Minimum number of values between two steps, and before the first or after the last one.
+/// Minimum number of values between two steps, and before the first or after the last step.
 const APART: usize = 15;
 /// Sizes of the steps, relative to the mean.
 const STEPS: [f64; 4] = [0.005, 0.01, 0.02, 0.05];

@@ -1,7 +1,7 @@
 //! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile with
-//! the limit. Instead, it uses a binomial distribution of the late requests. Its number of draws is the number of
-//! independent answers that carry as much information as the window. The idea is from early stopping in MLPerf's
-//! LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! the limit. Instead, it uses a binomial distribution of the late requests. The number of draws of this distribution
+//! is the number of independent answers that carry as much information as the window. The idea is from early stopping
+//! in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
@@ -30,7 +30,7 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
 }
 
 /// Returns the probability that the true share of late requests is at most `allowed`, after `late` of `draws` requests
-/// were late. The prior is that of Jeffreys.
+/// were late. The prior is Jeffreys' prior.
 fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
     let (a, b) = (late + 0.5, draws - late + 0.5);
     let middle = (a / b).ln();

@@ -4,7 +4,7 @@
 use super::transient::{Span, share_late};
 
 /// Observation of one measurement window: its offered rate, its times, and its counts. If a part of the window was
-/// disturbed, the counts are those of the undisturbed part.
+/// disturbed, the counts cover only the undisturbed part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowObservation {
     /// Offered rate in requests per second.

@@ -8,15 +8,15 @@ use super::weights::Posterior;
 
 /// Number of capacities in the grid.
 pub(super) const RATES: usize = 100;
-/// Number of capacities in the first grid, which only finds the range of the second one.
+/// Number of capacities in the first grid, which only finds the range of the second grid.
 pub(super) const COARSE_RATES: usize = 60;
 /// Number of steepnesses in the grid.
 const STEEPS: usize = 30;
 /// Minimum and maximum steepness of the grid (`steep` in the formula of `posterior/mod.rs`).
 const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
-/// Prior distribution of the distance, in logarithms, between two saturation rates: the one that the closed loop
-/// measured, and the one of the model. The prior is a mixture of two normal densities, each with a weight and a
-/// standard deviation.
+/// Prior distribution of the distance, in logarithms, between the saturation rate that the closed loop measured and the
+/// saturation rate of the model. The prior is a mixture of two normal densities, each with a weight and a standard
+/// deviation.
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
@@ -25,8 +25,8 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 /// windows that are too short to exceed the limit would also fit a model in which the share hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
-/// Standard deviation of the mean speed in the closed loop, divided by that of the speed in a single window. The mean
-/// covers about four load levels of the closed loop at saturation.
+/// Standard deviation of the mean speed in the closed loop, divided by the standard deviation of the speed in a single
+/// window. The mean covers about four load levels of the closed loop at saturation.
 const STEPS_SHARE: f64 = 0.5;
 
 /// Prior probability that a window was disturbed, and that no counter showed the disturbance: a garbage collection, a

@@ -1,12 +1,10 @@
 //! Widens an interval because a machine may change more slowly than one run can show. The widening depends on the
-//! changes that the run observed.
-//!
-//! On a shared machine, the CPU time of a request varies over seconds and minutes about as much as over hours. Such
-//! variation is flicker noise with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible
-//! difference between this run and the next one is therefore predicted from two observations in this run. The first
-//! observation is the change of speed between windows. The second observation is the difference between two saturation
-//! rates: that of the closed loop, which came first, and that of the open loop. Both observations are reduced by the
-//! amount that even a steady machine shows.
+//! changes that the run observed. On a shared machine, the CPU time of a request varies over seconds and minutes about
+//! as much as over hours. Such variation is flicker noise with a flat Allan deviation (D. W. Allan, Proceedings of the
+//! IEEE 54, 1966). The possible difference between this run and the next one is therefore predicted from two
+//! observations in this run. The first observation is the change of speed between windows. The second observation is
+//! the difference between the saturation rate of the closed loop, which came first, and the saturation rate of the open
+//! loop. Both observations are reduced by the amount that even a steady machine shows.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -18,7 +16,7 @@ const STEADY_SCATTER: f64 = 0.02;
 const STEADY_APART: f64 = 0.05;
 /// Expected change between runs, as a share of the change observed within a run. The measured capacities of six runs on
 /// one machine differed by 12 %. Without this widening, two of the six intervals contained the median capacity. With
-/// the widening, five did.
+/// the widening, five of the six intervals contained it.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.
