@@ -22,8 +22,8 @@ pub struct Experiment {
     pub(crate) unset: &'static str,
     /// True if the experiment can run on several hosts (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
-    /// Function that runs the experiment. It stores trials in the [`Lab`], and fits and checks in the findings of the
-    /// lab's run.
+    /// Function that runs the experiment. The function stores trials in the [`Lab`], and stores fits and checks in the
+    /// findings of the lab's run.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
     /// Tables and charts of the experiment.
     pub(crate) figures: Figures,

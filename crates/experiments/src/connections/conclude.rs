@@ -7,7 +7,8 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Maximum resident memory per connection on each side (generator or server), bytes. A check fails above it.
+/// Maximum resident memory per connection on each side (generator or server), bytes. A check fails if the memory is
+/// larger.
 const USER_BYTES: f64 = 200.0;
 /// Minimum rate of answered messages in the measured window, as a share of the planned rate.
 const ANSWERED: f64 = 0.95;
@@ -82,7 +83,7 @@ fn words(trial: &Trial) -> String {
 }
 
 /// Returns a sentence that compares the trials: response times with few connections, and CPU time per message with few
-/// and with all.
+/// connections and with all connections.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

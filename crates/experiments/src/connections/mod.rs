@@ -1,6 +1,6 @@
 //! `lab connections`: load generators and loadline's own servers keep many connections open on this machine, and
-//! exchange messages on randomly chosen ones. The experiment measures the cost of a connection that is mostly idle, and
-//! follows no published paper.
+//! exchange messages on randomly chosen connections. The experiment measures the cost of a connection that is mostly
+//! idle, and follows no published paper.
 
 mod conclude;
 mod figures;

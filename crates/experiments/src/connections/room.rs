@@ -7,8 +7,8 @@ use run::Window;
 
 /// Number of descriptors that a process needs beyond one per connection.
 const SPARE: u64 = 300;
-/// Minimum number of processes per side (generators or servers). With only one, the experiment would be the same as
-/// `loadline load`.
+/// Minimum number of processes per side (generators or servers). With only one process, the experiment would be the
+/// same as `loadline load`.
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;

@@ -12,8 +12,8 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Names of the counter sources that are read during the trial. None of them lists single sockets, because a list of a
-/// million sockets would take too long.
+/// Names of the counter sources that are read during the trial. None of these sources lists single sockets, because a
+/// list of a million sockets would take too long.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
 /// Maximum time to wait for the end of the load, seconds. Before generators report their results, they may have to
 /// close a million connections.

@@ -56,7 +56,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Times calls, and declarations of interest, for one number of cold connections on each backend (except the variants
-/// `untold`). Repeats this in several rounds.
+/// `untold`). Repeats the measurement in several rounds.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
     // On a level-triggered backend, one round is enough: its cost grows up to a thousandfold with the number of cold
     // connections. On the other backends, several rounds are needed to show that the cost does not grow.

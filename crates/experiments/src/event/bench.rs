@@ -108,7 +108,7 @@ pub(super) fn calls(
 }
 
 /// Times two event interfaces that watch the same connections. Each set of events is fetched through both interfaces,
-/// one after the other, and they alternate in being first. The first calls are not counted.
+/// one after the other. The interfaces take turns in going first. The first calls are not counted.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

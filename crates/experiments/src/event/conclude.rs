@@ -68,8 +68,8 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. With `flat`,
-/// checks that the cost does not grow, and otherwise that it grows.
+/// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. If `flat` is
+/// true, checks that the cost does not grow. Otherwise, checks that the cost grows.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -122,7 +122,7 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     Some((growth, base, most))
 }
 
-/// Adds a sentence about the trials with many processes, which compares calls with and without cold connections.
+/// Adds a sentence that compares calls with and without cold connections, in the trials with many processes.
 fn across(run: &mut Run, name: &str) {
     let own = |t: &Trial, with: bool| {
         on(t, name) && t.key.get(PROCESSES).is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
@@ -195,7 +195,7 @@ fn hot_rate(run: &mut Run) {
 }
 
 /// Checks that declaring interest takes at least as long as revoking it, as in figure 7 of the paper. Also adds a
-/// sentence that compares both times with those of plain epoll system calls.
+/// sentence that compares both times with the times of plain epoll system calls.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

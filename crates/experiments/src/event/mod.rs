@@ -1,5 +1,5 @@
-//! Experiments of the paper by G. Banga, J. Mogul and P. Druschel (USENIX 1999), which the texts call source 2. They
-//! measure the cost of calls of an event API, and how this cost affects a proxy with many idle connections.
+//! Experiments of the paper by G. Banga, J. Mogul and P. Druschel (USENIX 1999), which the texts call source 2. The
+//! experiments measure the cost of calls of an event API, and how this cost affects a proxy with many idle connections.
 
 mod across;
 mod api;

@@ -71,9 +71,9 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
     plan
 }
 
-/// Starts clients that fetch one file after the other, each on a new connection. They stop when the returned group is
-/// dropped. As in figure 6 of the paper, each client has one transfer at a time. S-Clients would have more transfers at
-/// a time, because the proxy accepts every connection.
+/// Starts clients that fetch one file after the other, each on a new connection. The clients stop when the returned
+/// group is dropped. As in figure 6 of the paper, each client has one transfer at a time. S-Clients would have more
+/// transfers at a time, because the proxy accepts every connection.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)

@@ -63,7 +63,7 @@ pub(super) struct Sweep {
     /// Number of calls to time at each point.
     calls: usize,
     /// Maximum time of one round at a point. The first value is for the array sizes of the paper, and the second for
-    /// larger ones.
+    /// larger sizes.
     longest: (Duration, Duration),
     /// Maximum time of the whole sweep.
     whole: Duration,
@@ -71,7 +71,7 @@ pub(super) struct Sweep {
 
 impl Sweep {
     /// Returns the array sizes (maximum numbers of events per call) to measure with `clients` clients. These are the
-    /// sizes up to `clients`, and the next two. With the largest number of clients, all sizes are measured.
+    /// sizes up to `clients`, and the next two sizes. With the largest number of clients, all sizes are measured.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;

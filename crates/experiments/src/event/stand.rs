@@ -147,8 +147,8 @@ impl Bench {
     }
 }
 
-/// Accepts `wanted` connections. Once the clients have stopped opening connections, the function waits until none has
-/// arrived for a second. It then returns the connections accepted so far.
+/// Accepts `wanted` connections. Once the clients have stopped opening connections, the function waits until no
+/// connection has arrived for a second. The function then returns the connections accepted so far.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {

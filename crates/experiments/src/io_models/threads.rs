@@ -1,5 +1,5 @@
-//! Compares the number of a server's threads with the number that its I/O model should have. Both are from a moment at
-//! which connections neither arrive nor end.
+//! Compares the number of a server's threads with the number that its I/O model should have. Both numbers come from a
+//! moment at which connections neither arrive nor end.
 
 use run::Trial;
 

@@ -58,7 +58,7 @@ fn most_through(full: &[&Trial]) -> String {
     }
 }
 
-/// Names the model with the lowest CPU time per message among all models, and the one among the six of the paper.
+/// Names the model with the lowest CPU time per message among all models, and among the paper's six models.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));

@@ -10,7 +10,7 @@ use super::values::{
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
 /// Use of the simulated network's wire in the measured window. With several wires, all fields except `all` describe the
-/// busiest one.
+/// busiest wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the simulated wire.
@@ -103,9 +103,9 @@ pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Returns the CPU time per read on a host, microseconds: the larger of two values. The first is the CPU time of the
-/// whole host without its load at rest. It is counted in clock ticks, so it is far too low on a quiet host. The second
-/// is the CPU time of the processes, which is exact but excludes interrupts.
+/// Returns the CPU time per read on a host, microseconds: the larger of two values. The first value is the CPU time of
+/// the whole host without its load at rest. This time is counted in clock ticks, so it is far too low on a quiet host.
+/// The second value is the CPU time of the processes, which is exact but excludes interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)

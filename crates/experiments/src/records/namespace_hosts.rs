@@ -77,8 +77,8 @@ impl NamespaceHosts {
     }
 }
 
-/// Returns the fixed time per exchange, milliseconds. If `asked` is at least 0, it is this time. Otherwise, it is the
-/// study's time on a medium like the study's network, and 0 on other media.
+/// Returns the fixed time per exchange, milliseconds: `asked`, if it is at least 0. Otherwise, returns the study's time
+/// on a medium like the study's network, and 0 on other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,
@@ -100,7 +100,7 @@ fn is_sources(bed: &Testbed) -> bool {
 
 /// Sets the congestion control algorithm of all hosts, before any of them opens a socket. BBR, the default on some
 /// machines, adjusts its rate to an estimate of the path's rate. If only one record is sent at a time, this estimate
-/// stays too low. Over a switch, reads of 56 KiB had half the throughput with BBR that they have with reno.
+/// stays too low. With BBR, reads of 56 KiB over a switch had half of the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

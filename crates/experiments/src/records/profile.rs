@@ -113,7 +113,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     checks
 }
 
-/// Checks the shape of the curve against the published one. A check is left out if one of its record sizes was not
+/// Checks the shape of the curve against the published shape. A check is left out if one of its record sizes was not
 /// measured.
 fn shape(trials: &[Trial]) -> Vec<Check> {
     const RISE: [f64; 4] = [512.0, 1024.0, 2048.0, 4096.0];

@@ -143,8 +143,8 @@ impl TestBed {
         self.bed().is_some()
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for it,
-    /// microseconds. Returns NaN if the plan names the hosts.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for this
+    /// traffic, microseconds. Returns NaN if the plan names the hosts.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }

@@ -1,5 +1,5 @@
-//! `lab bursty`: how peaks affect a server whose mean load is well below its capacity. A peak overflows the listen
-//! queue: it has `a` times the mean rate, for a share `b` of the time. The server is idle between the peaks, but cannot
+//! `lab bursty`: how peaks affect a server whose mean load is well below its capacity. A peak has `a` times the mean
+//! rate, for a share `b` of the time, and overflows the listen queue. The server is idle between the peaks, but cannot
 //! make up for the requests that it dropped.
 
 use run::Relation::AtLeast;

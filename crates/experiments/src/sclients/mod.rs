@@ -2,7 +2,8 @@
 //! An S-Client is a socket that tries to connect for at most a fixed time T, and then begins anew. S-Clients therefore
 //! offer at least a fixed rate of connection requests, however slow the server is. A server with a small, known
 //! capacity, and its clients, run in their own network namespaces. Three counters count the connection requests (SYNs):
-//! the generator's, the server kernel's, and that of a packet filter. `request-rate` can also run on real hosts.
+//! the generator's counter, the server kernel's counter, and a packet filter. `request-rate` can also run on real
+//! hosts.
 
 pub(super) mod bursty;
 pub(super) mod figures;

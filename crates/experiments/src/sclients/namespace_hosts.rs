@@ -179,7 +179,7 @@ struct Counts {
 }
 
 /// Stores the three counts of connection requests in a trial's results. The generator's count comes from the trial. The
-/// other two are the growth from `before` to `after`, which were read before and after the trial.
+/// other two counts are the growth from `before` to `after`, which were read before and after the trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

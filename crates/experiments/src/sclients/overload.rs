@@ -44,9 +44,9 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above it, each
-/// S-Client connects again as soon as its attempt has ended. They then offer at least D/T (descriptors divided by the
-/// timeout).
+/// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above the capacity,
+/// each S-Client connects again as soon as its attempt has ended. The S-Clients then offer at least D/T (descriptors
+/// divided by the timeout).
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -150,8 +150,8 @@ fn phantoms(run: &Run) -> String {
     )
 }
 
-/// Returns the difference between the SYNs that the generator sent and those that the filter counted, as a share of
-/// those sent. The kernel's count cannot be used: if the accept queue is full, the kernel also counts the last
+/// Returns the difference between the SYNs that the generator sent and the SYNs that the filter counted, as a share of
+/// the sent SYNs. The kernel's count cannot be used: if the accept queue is full, the kernel also counts the last
 /// acknowledgements of phantom connections.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);

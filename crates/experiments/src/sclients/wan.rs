@@ -72,8 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns the two trials without loss that have the shortest and the longest delay. With `limited`, the trials are
-/// those of the server model with threads; otherwise, those of the other models.
+/// Returns the two trials without loss that have the shortest and the longest delay. If `limited` is true, the trials
+/// use the server model with threads. Otherwise, they use the other server models.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

@@ -37,8 +37,8 @@ pub(super) struct Looks {
 
 impl Looks {
     /// Summarizes all samples of a process and its listening socket. Samples without the number of accepted connections
-    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If it has no previous
-    /// value either, the sample is left out, except that a missing number of descriptors counts as 0.
+    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If the gauge has no
+    /// previous value either, the sample is left out, except that a missing number of descriptors counts as 0.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -55,7 +55,7 @@ impl Looks {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
             // Some counters are read less often than others, because reading them is expensive. The number of accepted
-            // connections is the most expensive one, so only samples that contain it are used.
+            // connections is the most expensive counter, so only samples that contain this number are used.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
             else {

@@ -24,8 +24,8 @@ pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, e
 }
 
 /// Returns the bottleneck of a trial, and the reason. `found` is the verdict on this trial. `offered` is the maximum
-/// load of the trial's connections, bytes per second. It is `None` if each connection sends again as soon as it gets a
-/// response.
+/// load of the trial's connections, bytes per second. `offered` is `None` if each connection sends again as soon as it
+/// gets a response.
 fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {
     if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
         return (surely(id), ended.words.clone());

@@ -1,6 +1,7 @@
-//! Resources that a server's processes hold during a trial: accepted connections, memory, threads and descriptors. They
-//! are read on the server's host, because a client cannot know which of its connections still wait in the accept queue.
-//! This module also finds the trial's bottleneck, and the reason if fewer connections were held than attempted.
+//! Resources that a server's processes hold during a trial: accepted connections, memory, threads and descriptors. The
+//! resources are read on the server's host, because a client cannot know which of its connections still wait in the
+//! accept queue. This module also finds the trial's bottleneck, and the reason if fewer connections were held than
+//! attempted.
 
 mod ended;
 mod levels;
