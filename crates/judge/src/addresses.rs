@@ -25,7 +25,8 @@ fn failing(trial: &Trial, errors: f64) -> Option<String> {
     })
 }
 
-/// Returns the slowest address in words, if its median response time is far longer than that of the fastest address.
+/// Returns the slowest address in words, if its median response time is far longer than the median of the fastest
+/// address.
 fn slower(trial: &Trial) -> Option<String> {
     let [(slow, longest), (fast, shortest)] = extremes(trial, median_us)?;
     (ratio(longest, shortest)? >= ADDRESSES_DIFFER).then(|| {

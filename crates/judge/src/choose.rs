@@ -15,13 +15,14 @@ pub(crate) struct Choice<'a> {
     pub(crate) verdict: &'a Verdict,
     /// Probability of the winner. Several causes in one tier share the probability if none of them explains another
     /// cause of the tier. A winner of the last tier is right only if no specific cause is right, so the chances of
-    /// unlikely causes lower its probability.
+    /// unlikely causes lower the probability of this winner.
     pub(crate) chance: f64,
 }
 
 /// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Leaves out the rules in `excluded`.
 /// Only the highest tier with a result that can win counts. Within this tier, a rule beats every rule whose signs it
-/// explains. Among the remaining rules, the most probable result wins; of equally probable results, the first.
+/// explains. Among the remaining rules, the most probable result wins. If several results are equally probable, the
+/// first of them wins.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();

@@ -1,5 +1,5 @@
-//! CPU cost per request of each class, estimated by regression over short windows. In all windows except those of the
-//! plain mix, one class has a larger share than in the mix.
+//! CPU cost per request of each class, estimated by regression over short windows. Some windows have the plain mix. In
+//! each other window, one class has a larger share than in the mix.
 //!
 //! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
 //! batches, caches and queues appear as scatter, which widens the intervals.

@@ -19,8 +19,8 @@ use crate::ticks;
 pub struct Part {
     /// Counter from which this part of the cost comes.
     pub counter: &'static str,
-    /// The only instance that counts (such as one device); empty for the value that is derived for the whole side (see
-    /// `Side.counters`).
+    /// The only instance that counts (such as one device). If empty, the value that is derived for the whole side
+    /// counts (see `Side.counters`).
     pub instance: &'static str,
     /// True if a counter that could not be read counts as 0, as on a host without IPv6.
     pub optional: bool,
@@ -295,8 +295,7 @@ fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>)
     finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
 }
 
-/// Returns true if a cost is part of a CPU time that grew too little: by less than the error that the kernel's ticks
-/// cause.
+/// Returns true if a cost is part of a CPU time whose growth is less than the error that the kernel's ticks cause.
 fn is_below_ticks(spec: &CostSpec, side: &Side, window: Window) -> bool {
     let Some(whole) = spec.numerator.iter().find_map(|part| ticks::whole(part.counter)) else { return false };
     let parts: Vec<Part> = whole.iter().map(|counter| p(counter)).collect();
@@ -334,8 +333,8 @@ mod tests {
         Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
     }
 
-    /// While 10 requests completed, each kind of CPU time of the host, except that of hardware interrupts, grew by one
-    /// tick, or by ten.
+    /// While 10 requests completed, each kind of CPU time of the host, except the time of hardware interrupts, grew by
+    /// one tick or by ten ticks.
     #[test]
     fn a_time_below_the_error_of_its_ticks_is_unknown() {
         let costs = |n: f64| {

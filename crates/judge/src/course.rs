@@ -135,8 +135,8 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
 }
 
 /// Finds the highest rate that met the objective below every rate that failed. If a part failed, it is unknown at which
-/// of the part's rates the failure began. As soon as any part failed, each good part therefore counts only with its
-/// lowest rate.
+/// of the part's rates the failure began. If any part failed, each good part therefore counts only with its lowest
+/// rate.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());

@@ -1,6 +1,6 @@
 //! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
-//! load. A leak shows such growth, and so does a cache that is not full yet. Only a longer run shows which of the two
-//! is the cause.
+//! load. A leak causes steady growth, and so does a cache that is not full yet. Only a longer run shows which of the
+//! two is the cause.
 //!
 //! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
 //! throughput.
@@ -78,8 +78,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let quarter = rates.len() / 4;
     let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
     let middle = median(rates.clone())?;
-    // An open loop that first works off a backlog completes more than the offered rate at the beginning. Such a change
-    // counts only if the server also fell behind the offered rate.
+    // An open loop that first works off a backlog completes more than the offered rate at the beginning. The decrease
+    // that follows counts only if the server also fell behind the offered rate.
     let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
     let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
@@ -100,7 +100,7 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
 }
 
 /// Returns the number of connections that the load opened in the window and kept. Late answers make the connection pool
-/// of an open loop grow, and with it the number of the server's descriptors. This growth is no leak. Returns 0 if each
+/// of an open loop grow, and the server's number of descriptors grows, too. This growth is no leak. Returns 0 if each
 /// connection carries a single request.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });

@@ -50,8 +50,8 @@ pub struct Facts<'a> {
 
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective. A
 /// step that missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit,
-/// breaking this limit says nothing about the server's capacity. The limit is then ignored at higher loads that keep up
-/// with the offered rate.
+/// breaking this limit says nothing about the server's capacity. In this case, the limit is ignored at higher loads
+/// that keep up with the offered rate.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -78,7 +78,7 @@ fn loaded<'a>(
 impl<'a> Facts<'a> {
     /// Prepares a run for the rules. The run's derived figures must already be filled in.
     pub fn of(run: &'a Run) -> Self {
-        // Auxiliary trials, such as those of the experiment that tests the verdict, are left out.
+        // Auxiliary trials, such as trials of the experiment that tests the verdict, are left out.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed: Vec<&Trial> = run.trials.iter().filter(of_load).collect();
         // The trial in which a server or generator died counts only if there is no other trial. Trials with requests in
@@ -152,10 +152,10 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps in which the server was at its limit. Such steps have several requests in flight, and at
-    /// least 97 % of the highest rate among such steps. If no step has several requests in flight, all steps are
-    /// compared. These steps show how the server divides its work among threads. With a single request in flight, only
-    /// one thread works, however many threads the server has.
+    /// Returns the sweep steps in which the server was at its limit. Each of these steps has several requests in
+    /// flight, and at least 97 % of the highest rate of all steps with several requests in flight. If no step has
+    /// several requests in flight, all steps are compared. These steps show how the server divides its work among
+    /// threads. With a single request in flight, only one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
@@ -194,7 +194,7 @@ impl<'a> Facts<'a> {
         self.full().and_then(server_of)
     }
 
-    /// Returns the trials that show the limit: the decisive trial, the failing one ([`Facts::failing`]), and the last
+    /// Returns the trials that show the limit: the decisive trial, the failing trial ([`Facts::failing`]), and the last
     /// step of a sweep whose rate still grew.
     pub fn focus(&self) -> Vec<&'a Trial> {
         let last = self.sweep.last().copied().filter(|_| self.plateau == Plateau::Grows);
@@ -218,7 +218,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
-    /// of CPUs. Takes the machine on which the share of such processes is larger. Leaves out all processes on this
+    /// of CPUs. Takes the machine on which these processes have the larger share. Leaves out all processes on this
     /// machine that loadline watches, whatever their namespace. Returns `None` if this share is below 10 %. A larger
     /// share weakens every verdict that does not come from exact counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
@@ -270,9 +270,9 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 }
 
 /// Returns the share of a trial's window, 0 to 1, in which the hypervisor gave a machine's CPUs to other guests (steal
-/// time). If client and server are on two machines, returns the larger of their shares. Returns 0 if the share is
-/// unknown. Each time the hypervisor takes a CPU away, the machine pauses for milliseconds. Such pauses dominate high
-/// percentiles.
+/// time). If client and server are on two machines, returns the larger of the two machines' shares. Returns 0 if the
+/// share is unknown. Each time the hypervisor takes a CPU away, the machine pauses for milliseconds. These pauses
+/// dominate high percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
@@ -285,7 +285,7 @@ pub(crate) fn loopback(run: &Run) -> bool {
     run.plan.target.loopback().unwrap_or(!apart)
 }
 
-/// Returns true if the target is a Unix socket. No counter of TCP or of a network interface describes such a target.
+/// Returns true if the target is a Unix socket. No counter of TCP or of a network interface describes a Unix socket.
 pub(crate) fn unix_socket(run: &Run) -> bool {
     run::UrlParts::parse(&run.plan.target.url).transport().1
 }

@@ -62,8 +62,8 @@ pub(crate) struct FailedStretch<'a> {
 
 impl<'a> FailedStretch<'a> {
     /// Finds the stretch. Returns `None` if the load may explain the failures. Time, not load, explains the failures if
-    /// a failed load was no larger than a good load. Both loads may be parts of one trial. Time also explains the
-    /// failures if a single request failed while there was no load.
+    /// a failed load was no larger than a good load. The failed load and the good load may be parts of one trial. Time
+    /// also explains the failures if a single request failed while there was no load.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;

@@ -136,8 +136,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server runs on other CPUs than the generator and fills these CPUs. Such a server is
-/// the limit, even if the generator waits for a CPU most of the time.
+/// Returns the probability that the server runs on other CPUs than the generator and fills these CPUs. In this case,
+/// the server is the limit, even if the generator waits for a CPU most of the time.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }

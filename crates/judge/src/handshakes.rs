@@ -1,9 +1,9 @@
-//! CPU cost of a TLS handshake on both sides, if the windows of a run show it.
+//! CPU cost of a TLS handshake on both sides, if the windows of a run show this cost.
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
 //! windows: CPU time per request over handshakes per request. The slope of the line is the cost of a handshake,
-//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. The
-//! whole cost of a request then is an upper bound of the handshake's cost.
+//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. In
+//! this case, the whole cost of a request is an upper bound of the handshake's cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 

@@ -42,7 +42,7 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
 
 /// Returns two numbers of requests in flight of one trial: the counted number, and the number by Little's law (rate
 /// times response time). Both numbers come from one window, so they should agree. Returns `None` if many requests were
-/// never answered, since they have no response time.
+/// never answered, since these requests have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::SClients { .. } => 0.0,

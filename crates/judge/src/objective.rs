@@ -319,7 +319,7 @@ mod tests {
         assert!(!holds(&t, &limits(&Run::default())));
     }
 
-    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. Such a stall must
+    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. This stall must
     /// not stay hidden.
     #[test]
     fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {

@@ -2,7 +2,7 @@
 //!
 //! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses this counter only
 //! if the overflow also shows at this server's listener, in its queue, or in the generator's connects. A Unix socket
-//! has no such counters.
+//! has no counters of overflows.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 

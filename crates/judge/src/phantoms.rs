@@ -6,7 +6,7 @@ use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
 
 /// Maximum relative difference between the server's and the client's counts of connections that counts as no
-/// difference. Connections at the beginning and the end of the window can explain such a difference.
+/// difference. Connections at the beginning and the end of the window can explain a small difference.
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
 /// Returns a sentence about the connections of a trial that were never answered. `unanswered` is the number of these

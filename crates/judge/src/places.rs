@@ -1,4 +1,4 @@
-//! The number of requests that a server handles at a time, compared with counts that may explain this number. Such
+//! The number of requests that a server handles at a time, compared with counts that may explain this number. These
 //! counts are children of a master process, threads of one name, and connections to an upstream. A count equal to this
 //! number identifies the workers. A count of workers far above this number shows that most workers wait for something
 //! else.
@@ -125,8 +125,8 @@ pub(crate) fn requests(places: f64) -> String {
 /// display.
 const WHOLE: f64 = 0.02;
 
-/// Returns the processes of the server and of the upstreams on its machine, keyed by process ID. Each comes with its
-/// distance from the server: 0 for the server, 1 for its direct upstreams, and so on.
+/// Returns the processes of the server and of the upstreams on its machine, keyed by process ID. Each process comes
+/// with its distance from the server: 0 for the server, 1 for its direct upstreams, and so on.
 fn all<'a>(view: &View<'a>) -> HashMap<&'a str, (&'a str, u32)> {
     let own = view.side.processes.iter().map(|name| (name.as_str(), 0));
     let behind = view.side.behind.iter().flat_map(|b| b.processes.iter().map(|name| (name.as_str(), b.depth)));
@@ -143,8 +143,8 @@ fn pid(name: &str) -> &str {
 }
 
 /// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
-/// lightest load. Leaves out processes with many more connections than in the lightest load. Such processes run an
-/// event loop, so they do not handle one request at a time.
+/// lightest load. Leaves out processes with many more connections than in the lightest load. A process with many more
+/// connections runs an event loop, so it does not handle one request at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);

@@ -99,7 +99,7 @@ fn is_steady_within(trial: &Trial) -> bool {
     is_flat && (first / second - 1.0).abs() <= ONE_RATE
 }
 
-/// Returns the highest value divided by the lowest one.
+/// Returns the highest value divided by the lowest value.
 pub(crate) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
 }

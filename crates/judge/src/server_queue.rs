@@ -1,5 +1,6 @@
 //! Queue of requests at the server or in front of its upstream, as a share of all requests that wait anywhere. A few
-//! unread bytes are no queue. A server that delays answers on purpose has read the requests, so it has no such queue.
+//! unread bytes are no queue. A server that delays answers on purpose has read the requests, so its requests do not
+//! wait unread.
 
 use run::{Evidence, FigureUnit};
 
@@ -47,7 +48,7 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
 }
 
 /// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` for a full queue that
-/// dropped connects, because such a queue is a limit itself.
+/// dropped connects, because a full queue is a limit itself.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
     let limit = view.value("listen.limit");

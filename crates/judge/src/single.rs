@@ -28,13 +28,13 @@ pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
 }
 
-/// Returns true if most answers of a trial were refusals, so that its response times are mostly those of refusals.
+/// Returns true if most answers of a trial were refusals, so its response times mostly belong to refusals.
 pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
-/// Returns true if the measured window has answers, but no good answer. All response times of the window are then those
-/// of refusals.
+/// Returns true if the measured window has answers, but no good answer. In this case, all response times of the window
+/// belong to refusals.
 pub(crate) fn none_good(trial: &Trial) -> bool {
     refused(trial) >= 1.0
 }
@@ -52,7 +52,7 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer. The count is then at most the number of
+/// drain, counts only the requests on connections without any answer. In this case, the count is at most the number of
 /// connections that the server's listener dropped. The other requests may merely still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
@@ -110,7 +110,7 @@ pub(crate) fn good_bytes(trial: &Trial) -> f64 {
 }
 
 /// Returns true if an experiment gave each trial a different size of requests. Only bytes per second are comparable
-/// between such trials.
+/// between trials with different sizes.
 pub(crate) fn several_sizes(run: &Run) -> bool {
     let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.key.record_bytes).collect();
     let known = sizes.len();

@@ -54,8 +54,8 @@ fn collector(trial: &Trial) -> String {
     }
 }
 
-/// Describes gaps between events, if their 99th percentile under load exceeds every gap of the lightest load, and a
-/// person notices such gaps.
+/// Describes gaps between events, if their 99th percentile under load exceeds every gap of the lightest load, and is
+/// long enough for a person to notice.
 fn stalls(light: &Trial, loaded: &Trial) -> Option<String> {
     let [before_us, longest_us] = [SummaryFigure::P99, SummaryFigure::Max].map(|figure| light.gap_us.exact(figure));
     let after_us = loaded.gap_us.exact(SummaryFigure::P99)?;

@@ -55,8 +55,8 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// Returns the steps of the sweep, ordered by number of clients. In a run of `find` or `prove`, these are its
-/// closed-loop steps. In an experiment, the steps are the largest sweep among the trials.
+/// Returns the steps of the sweep, ordered by number of clients. In a run of `find` or `prove`, the steps are the run's
+/// closed-loop trials. In an experiment, the steps are the largest sweep among the trials.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let of =
         |kind: TrialKind| -> Vec<&Trial> { trials.iter().copied().filter(|t| closed(t) && t.kind == kind).collect() };
@@ -112,10 +112,10 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau that an open loop shows. This open loop offered more than the last step or another open loop
-/// completed, and completed no more. If this open loop is compared with the last step, it must have had twice as many
-/// requests in flight. An answer just before or after the end of a window changes the window's count by one, so one
-/// answer more is allowed.
+/// Finds a plateau that an open loop shows. This open loop offered more than the last step (or another open loop)
+/// completed, but did not complete more. If this open loop is compared with the last step, it must have had twice as
+/// many requests in flight. An answer just before or after the end of a window changes the window's count by one, so
+/// one answer more is allowed.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> =

@@ -165,8 +165,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 }
 
 /// Checks Little's law: the rate times the response time is the number of requests in flight. The caller leaves out
-/// loads whose rate changes. Such a load does not end with as many requests in flight as it began with, so the law does
-/// not apply.
+/// loads whose rate changes. A load with a changing rate does not end with as many requests in flight as it began with,
+/// so the law does not apply.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
@@ -181,7 +181,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         percent(difference)
     );
     // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // the difference. The check then neither fails nor passes.
+    // the difference. In this case, the check neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -309,7 +309,7 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     if let Some(text) = stood_at_the_end(trial) {
         report.warn(text);
     }
-    // A load that the user chose gets no such warning, because the user may have wanted no warm-up.
+    // A load that the user chose gets no warning about a short warm-up, because the user may have wanted no warm-up.
     if trial.steady.too_short && trial.kind != TrialKind::Fixed {
         report.warn("the warm-up was too short to show that throughput had settled".into());
     } else if !trial.steady.steady && !trial.steady.too_short && !trial.steady.reason.is_empty() {
@@ -399,7 +399,8 @@ fn probe(decisive: Option<&Trial>, share: Option<f64>, report: &mut TrustReport)
 }
 
 fn whole(run: &Run, report: &mut TrustReport) {
-    // A run that only times function calls has no server and no verdict, so it gets no such warning.
+    // A run that only times function calls has no server and no verdict, so it gets no warning about missing counters
+    // of the server.
     if run.sent_requests() && run.trials.iter().all(|t| t.server.is_none()) {
         report.warn("no counter of the server was read: the verdict depends on the client's side alone".into());
     }

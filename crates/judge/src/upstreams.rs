@@ -55,8 +55,8 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Returns true if a disk of the host is full, and the upstream's processes keep it busy. The upstream's processes must
-/// also move more bytes to and from disks than the server does.
+/// Returns true if a disk of the host is full, and the upstream's processes keep this disk busy. The upstream's
+/// processes must also move more bytes to and from disks than the server does.
 fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -153,8 +153,8 @@ fn named(behind: &Upstream) -> String {
 /// Maximum number of lines of evidence about upstreams.
 const MOST_LINES: usize = 4;
 
-/// Returns a line of evidence for each upstream that the server is connected to, and for each full upstream. Then
-/// follow lines about several round trips per request. Returns at most [`MOST_LINES`] lines.
+/// Returns a line of evidence for each upstream that the server is connected to, and for each full upstream. Lines
+/// about several round trips per request come last. Returns at most [`MOST_LINES`] lines.
 pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence> {
     let tells = |load: &&UpstreamLoad| load.behind.depth == 1 || load.limit.is_some();
     let trips = loads.iter().filter_map(|load| round_trips(view, load));

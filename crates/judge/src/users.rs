@@ -13,7 +13,7 @@ use crate::objective::{breach, words};
 use crate::single::good;
 use stats::average;
 
-/// Results with one number of users: counts of the windows that met the objective and of those that missed it.
+/// Results with one number of users: counts of the windows that met the objective and of the windows that missed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Windows {
     held: usize,

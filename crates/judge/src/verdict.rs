@@ -73,7 +73,7 @@ pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     without(facts, &[])
 }
 
-/// Returns the verdict of all rules except those of bottlenecks that an experiment excluded.
+/// Returns the verdict of all rules except the rules for bottlenecks that an experiment excluded.
 pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     let answers = answers(facts, excluded);
     let Some(choice) = choose(&answers, &[]) else { return Bottleneck::default() };

@@ -1,4 +1,4 @@
-//! Results (cells) of all servers under one load: the group of each server, or the reason why it has none.
+//! Results (cells) of all servers under one load: the group of each server, or the reason why the server has no group.
 
 use run::{ArenaCell, ArenaPlace, ArenaRefusal, ArenaRefusalKind, ArenaState};
 use stats::pairwise::{PairDifference, PairwiseTest};
@@ -107,7 +107,7 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
 }
 
 /// Returns the mean of all servers' values for each round. Subtracting these means removes the differences between slow
-/// and fast rounds. A server that missed a slow round then has no advantage.
+/// and fast rounds. Otherwise, a server that missed a slow round would have an advantage.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let known = |round: usize| values.iter().map(move |(_, v)| v[round]).filter(|v| v.is_finite()).collect::<Vec<_>>();

@@ -4,7 +4,7 @@ use run::{ArenaPlace, ArenaSearch, ArenaState};
 
 use crate::thresholds::COMMON_RATE_SHARE;
 
-/// Returns the rate at which all servers are compared under one load profile. This is the plan's rate if it is set,
+/// Returns the rate at which all servers are compared under one load profile. Uses the rate that the plan sets, if any,
 /// else [`COMMON_RATE_SHARE`] of the smallest capacity. Returns `None` if no server has a capacity.
 pub fn common_rate(state: &ArenaState, profile: usize) -> Option<f64> {
     let searches = state.searches.iter().filter(|search| search.place.profile == profile && counts(search));

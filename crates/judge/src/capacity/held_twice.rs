@@ -7,8 +7,8 @@ use crate::objective::holds;
 /// Returns the second-highest rate at which a window of the search met the objective. Counts only rates below every
 /// rate that missed the objective. Returns 0 if fewer than two such rates exist.
 ///
-/// If only a few answers in each window are late, the queueing model is uncertain. The model's best estimate may then
-/// lie below rates at which all windows met the objective.
+/// If only a few answers in each window are late, the queueing model is uncertain. In this case, the model's best
+/// estimate may lie below rates at which all windows met the objective.
 pub(super) fn held_twice(search: &[&Trial], limits: &Limits) -> f64 {
     let offered = |t: &Trial| t.rates.offered_rate;
     let (held, broke): (Vec<&Trial>, Vec<&Trial>) = search.iter().partition(|t| holds(t, limits));
@@ -24,8 +24,8 @@ mod tests {
     use crate::Facts;
     use crate::planted::PlantedRun;
 
-    /// Seen on a real server: windows at 248 to 297/s met the objective, and a window at 357/s did not. An earlier
-    /// version reported a capacity of 277/s, below a rate that had met the objective.
+    /// Seen on a real server: windows at 248 to 297 requests/s met the objective, and a window at 357 requests/s did
+    /// not. An earlier version reported a capacity of 277/s, below a rate that had met the objective.
     #[test]
     fn two_windows_that_held_are_below_the_capacity() {
         let of = |rates: &[f64]| {

@@ -67,7 +67,7 @@ fn completed_ln(windows: &[&At<'_>]) -> Vec<f64> {
 }
 
 /// Returns the mean completed rate of `windows` with the interval of this mean. The interval of fewer than
-/// [`FEWEST_WINDOWS`] windows follows from the number of requests, whose variance is that of a Poisson process.
+/// [`FEWEST_WINDOWS`] windows is computed from the number of requests, which is assumed to vary like a Poisson count.
 fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
     let rates = completed_ln(windows);
     let requests: f64 = windows.iter().map(|at| at.trial.measured.tally.completed as f64).sum();

@@ -127,8 +127,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all or none
-    /// of them met the objective.
+    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all windows
+    /// or no window met the objective.
     fn estimated(&self) -> Option<Pooled> {
         let facts = self.facts;
         let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));

@@ -1,5 +1,5 @@
 //! Periods in which other programs took much of a machine's CPUs. A search leaves these periods out of its estimate,
-//! like pauses of the machine.
+//! and also the pauses of the machine.
 
 use run::{TENTH_S, Trial, TrialKind, Window};
 
@@ -24,8 +24,8 @@ impl UsualShare {
         Self(shares.get(shares.len() / 4).copied().unwrap_or(0.0))
     }
 
-    /// Returns true if other programs disturbed most of a step of a search. The search repeats such a step, because its
-    /// result is useless.
+    /// Returns true if other programs disturbed most of a step of a search. The search repeats a disturbed step,
+    /// because the result of this step is useless.
     pub(crate) fn spoils(self, trial: &Trial) -> bool {
         if !matches!(trial.kind, TrialKind::Sweep | TrialKind::Search | TrialKind::Overload) {
             return false;

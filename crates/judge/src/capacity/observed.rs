@@ -41,9 +41,9 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
     }
 }
 
-/// Returns the counts of a window for a part of the objective. `clean` leaves out the disturbed time. Returns `None` if
-/// the window has no answers, or if all its time is left out. Also returns `None` if `clean` is true and the hypervisor
-/// took too much of the window's time.
+/// Returns the counts of a window for a part of the objective. `clean` leaves out the disturbed time, except for the
+/// share of failed requests. Returns `None` if the window has no answers, or if all its time is left out. Also returns
+/// `None` if `clean` is true and the hypervisor took too much of the window's time.
 pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
     if clean && stolen(trial) > STOLEN_WINDOW {

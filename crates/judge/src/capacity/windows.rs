@@ -54,7 +54,7 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
 }
 
 /// Returns the estimate from windows without their disturbed time. `spoiled` are windows that were disturbed for most
-/// of their time. These windows count only in the second estimate, which includes the disturbed time.
+/// of their time. The spoiled windows count only in a second estimate, which includes the disturbed time.
 fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
     let every: Vec<At<'_>> = windows.iter().chain(spoiled).copied().collect();
     let excluded = every.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);

@@ -27,9 +27,10 @@ struct Held {
     closed_loop: Option<ClosedLoopSource>,
 }
 
-/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer
-/// runs, the intervals of the searches give the error. For live servers, the scatter of the servers' alternating
-/// windows is added. If no search of one side found a rate that met the objective, the result says so.
+/// Compares the capacities. If each side has at least three runs or repeats, the scatter between them gives the error
+/// of the difference. With fewer runs, the intervals of the searches give the error. For live servers, the scatter of
+/// the servers' alternating windows is added. If no search of one side found a rate that met the objective, the result
+/// says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
     // Both sides are judged by the objective of the first old run. Otherwise each run could have its own objective,
@@ -47,7 +48,7 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
     // The difference gets no interval if a search found no rate that met the objective, or if a capacity is a lower
-    // bound. It also gets no interval if only one side's capacity comes from closed-loop clients.
+    // bound. The difference also gets no interval if only one side's capacity comes from closed-loop clients.
     let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
@@ -86,8 +87,8 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
 /// degrees of freedom. Returns `None` with too few windows.
 ///
 /// A few windows near the capacity decide a search, and other programs may disturb any of them. A capacity is therefore
-/// as uncertain as the rate of one window. The alternating windows of both servers show the scatter of such rates. No
-/// window is trimmed, because a search could have been decided by a disturbed window.
+/// as uncertain as the rate of one window. The alternating windows of both servers show how much the rate of one window
+/// scatters. No window is trimmed, because a search could have been decided by a disturbed window.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {
@@ -99,7 +100,7 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
 }
 
 /// Makes the table line for a comparison in which no search of one side found a rate that met the objective. The sides
-/// differ if most searches of the other side found such a rate.
+/// differ if most searches of the other side found a rate that met the objective.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
@@ -123,8 +124,8 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     Line { compared, settled: Some(word), spread: Spread::Unknown, error_terms }
 }
 
-/// Returns a sentence about the searches that found no rate that met the objective. Returns `None` if all searches
-/// found such a rate.
+/// Returns a sentence about the searches that found no rate that met the objective. Returns `None` if every search
+/// found a rate that met the objective.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
@@ -155,7 +156,7 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
 }
 
 /// Returns a sentence if the capacity of one side comes from closed-loop clients, and the capacity of the other side
-/// from an open loop. Such capacities cannot be compared.
+/// from an open loop. A capacity from a closed loop cannot be compared with a capacity from an open loop.
 fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
     let (side, source) = match (of(0), of(1)) {

@@ -2,7 +2,7 @@
 
 use run::{Incident, IncidentKind, Run, SideDeath, Trial};
 
-/// Returns the deaths of the servers of both sides, those of the old side first.
+/// Returns the deaths of the servers of both sides, the deaths of the old side first.
 pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
     let of = |new: bool, runs: &[Run]| runs.iter().filter_map(death).map(|text| SideDeath { new, text }).collect();
     let [old, new]: [Vec<SideDeath>; 2] = [of(false, old), of(true, new)];

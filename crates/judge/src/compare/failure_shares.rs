@@ -49,7 +49,7 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// Failed shares of two sides. Each comes with its effective number of independent requests.
+/// Failed shares of two sides. Each share comes with its effective number of independent requests.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     old: (f64, f64),

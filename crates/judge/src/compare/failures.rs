@@ -5,7 +5,7 @@
 //! two Wilson intervals). This interval has a positive width even if no request failed.
 //!
 //! Failures come in bursts, so requests are not independent. The shares of windows (or of runs, if each side has at
-//! least three) therefore scatter more than those of independent requests. The measured variance, divided by the
+//! least three) therefore scatter more than shares of independent requests would. The measured variance, divided by the
 //! variance for independent requests, is the number of requests that count as one independent request.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};

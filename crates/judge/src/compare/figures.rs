@@ -1,4 +1,4 @@
-//! Figures that are compared. Each has one value for each window.
+//! Figures that are compared. Each figure has one value for each window.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub(crate) struct FigureSpec {
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
     pub(crate) role: FigureRole,
-    /// True if the figure hardly varies between windows of one server process. All windows of a run then count as one
-    /// observation.
+    /// True if the figure hardly varies between windows of one server process. If true, all windows of a run count as
+    /// one observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
     /// True if the figure may be 0, for example in a window without answers.

@@ -10,8 +10,8 @@ pub(super) struct Observation {
     /// or at the same time.
     pub(super) turn: usize,
     pub(super) ln: f64,
-    /// CPU use of other programs during the window, in CPUs. `None` if it is unknown, or if the value does not come
-    /// from a single window of a live server.
+    /// CPU use of other programs during the window, in CPUs. `None` if the CPU use is unknown, or if the value does not
+    /// come from a single window of a live server.
     pub(super) others: Option<f64>,
 }
 

@@ -2,7 +2,8 @@
 //! slow changes of the machine affect both windows of a pair alike.
 //!
 //! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
-//! The common changes then cancel. If the figures are independent, pairing would only halve the degrees of freedom.
+//! Changes that affect both windows of a pair then cancel. If the figures are independent, pairing would only halve the
+//! degrees of freedom.
 
 use std::collections::BTreeMap;
 

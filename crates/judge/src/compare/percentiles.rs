@@ -68,8 +68,8 @@ impl Sides {
             .filter(|error| error.is_finite())
     }
 
-    /// Returns both sides under the condition with the most requests. Each condition is ranked by the side that has
-    /// fewer requests under it.
+    /// Returns both sides under the condition with the most requests. For each condition, the number of requests is
+    /// that of the side with fewer requests.
     pub(super) fn fullest(&self) -> Option<&[Side; 2]> {
         self.0.iter().max_by_key(|[a, b]| a.requests().min(b.requests()))
     }

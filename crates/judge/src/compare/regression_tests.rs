@@ -68,8 +68,8 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
-/// A slow server may send an answer after the drain (the time in which loadline waits for late answers). Such a request
-/// does not count as failed, so the failed share is a lower bound.
+/// A slow server may send an answer after the drain (the time in which loadline waits for late answers). A request with
+/// such a late answer does not count as failed, so the failed share is a lower bound.
 #[test]
 fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     let mut random = Rng::with_seed(2);

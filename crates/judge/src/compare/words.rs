@@ -55,7 +55,8 @@ pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks
     all.into_iter().map(worded).collect()
 }
 
-/// Computes the interval of a figure. Returns its half-widths if the figure is a ratio with an interval, else `None`.
+/// Computes the interval of a figure. Returns the half-widths of the interval if the figure is a ratio with an
+/// interval, else `None`.
 fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     let (chance, bound) = (levels.of(&line.compared), levels.bound);
     let c = &mut line.compared;

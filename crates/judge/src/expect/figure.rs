@@ -11,11 +11,11 @@ pub(super) struct Figure {
     pub(super) low: Option<f64>,
     /// Upper end of the interval. If only `low` is known, the interval has no upper end.
     pub(super) high: Option<f64>,
-    /// Share of the requests that were never answered. Set only if the value is therefore a lower bound.
+    /// Share of the requests that were never answered. Set only if these requests make the value a lower bound.
     pub(super) lost: Option<f64>,
     /// True if the search ended too early, so the capacity is only a lower bound.
     pub(super) none_failed: bool,
-    /// Rate of answers that refused the request, per second. Such answers are not part of the rate of good answers.
+    /// Rate of answers that refused the request, per second. These answers are not part of the rate of good answers.
     pub(super) refused: f64,
     /// Source of the capacity, if only closed-loop clients reached it.
     pub(super) closed_loop: Option<ClosedLoopSource>,

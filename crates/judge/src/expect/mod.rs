@@ -58,7 +58,7 @@ fn capacity(findings: &Findings) -> Figure {
     Figure { none_failed: found.is_some_and(|c| c.at_least), closed_loop, ..around }
 }
 
-/// Returns true if the run has only loads that the user chose. Such loads show no capacity.
+/// Returns true if the run has only loads that the user chose. Loads that the user chose show no capacity.
 fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
     let mut trials = parts.iter().flatten().flat_map(|seen| &seen.0).peekable();
     trials.peek().is_some() && trials.all(|trial| trial.kind == TrialKind::Fixed)

@@ -9,8 +9,8 @@ use super::windows::{STRETCHES, Seen};
 use crate::single::{failed_and_all, good};
 
 impl Seen<'_> {
-    /// Returns the rate of good answers. Its interval comes from the scatter between stretches: equal parts of the
-    /// windows.
+    /// Returns the rate of good answers. The interval of the rate comes from the scatter between stretches (equal parts
+    /// of the windows).
     pub(super) fn rate(&self) -> Figure {
         let rate = self.mean_rate(good);
         let all = self.mean_rate(|trial| trial.rates.completed_rate);

@@ -31,7 +31,8 @@ const MAX_NOTES: usize = 3;
 /// Limits of a history, set by the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistoryLimits {
-    /// Number of runs at the end of a series that count as recent. A change is new if it is found only with these runs.
+    /// Number of runs at the end of a series that count as recent. A change is new if it is found only with the recent
+    /// runs.
     pub recent: usize,
     /// Smallest relative change that affects the exit status.
     pub threshold: f64,

@@ -9,7 +9,7 @@ fn profile(cpu_samples: u64, sums: &[(&str, f64)]) -> StackProfile {
     StackProfile { cpu_samples, cpu: sums.iter().map(sum).collect(), ..StackProfile::default() }
 }
 
-/// Adds twenty leaf functions below the stack `below`. Each has a twentieth of `weight`.
+/// Adds twenty leaf functions below the stack `below`. Each leaf function has a twentieth of `weight`.
 fn with_leaves(mut profile: StackProfile, below: &str, weight: f64) -> StackProfile {
     let leaf = |i| StackSum { stack: format!("{below};leaf{i}"), weight: weight / 20.0 };
     profile.cpu.extend((0..20).map(leaf));

@@ -69,7 +69,7 @@ fn is_room(e: &run::Evidence) -> bool {
 /// Function that makes a planted run.
 type Planted = fn() -> PlantedRun;
 
-/// Runs with a measured rate above a figure that should be its upper bound. Each comes with words of the expected
+/// Runs with a measured rate above a figure that should be its upper bound. Each run comes with words of the expected
 /// warning; `None` if no warning is expected, because nothing contradicts the rate.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     // With one client, every request pays for a wake-up of the server, so R1 is long. More clients therefore complete

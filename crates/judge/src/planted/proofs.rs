@@ -48,8 +48,8 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// Makes a lever hardly effective. The threads to be slowed wanted their CPU for the share `wanted` of the time. The
-/// CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the threads stays 1.
+/// Makes a lever hardly effective. The threads to be slowed ran or waited for a CPU for the share `wanted` of the time.
+/// The CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the threads stays 1.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
@@ -259,8 +259,8 @@ pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server that wanted its CPU for only 5.2 % of the time. The CPU thief (a busy loop) took a
-/// quarter of the CPU.
+/// Makes an experiment on a server whose threads ran or waited for a CPU for only 5.2 % of the time. The CPU thief (a
+/// busy loop) took a quarter of the CPU.
 pub(crate) fn bounded() -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
         let mut trial = slots(lever, 0.0, 0.9);

@@ -57,7 +57,7 @@ impl Against {
     }
 
     /// Returns the log likelihood of a figure, up to a constant. A Laplace distribution of the innovations is assumed,
-    /// so that a few outliers do not decide.
+    /// so a few outliers do not decide the result.
     fn likelihood(&self, figure: &[f64]) -> Option<f64> {
         let innovations = self.level.innovations(figure);
         let fit = robust(&innovations, &self.rows, 0)?;
@@ -69,8 +69,8 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot. Each lever has two: 1 if the lever is on (else 0), and the same number for the
-/// preceding slot minus this number.
+/// Returns the regressors of a slot. Each lever has two regressors. The first is 1 if the lever is on, else 0. The
+/// second is the first regressor of the preceding slot, minus the first regressor of this slot.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));

@@ -18,7 +18,8 @@ use crate::single::{closed, r1_us};
 use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 
-/// Levers whose effect is predicted. Each comes with the IDs of the parts of the queueing network that it slows.
+/// Levers whose effect is predicted. Each lever comes with the IDs of the parts of the queueing network that the lever
+/// slows.
 const PREDICTED: &[(&str, &[&str])] = &[
     ("server-cpu", &["server-cpu", "server-single-thread"]),
     ("client-cpu", &["client-cpu"]),

@@ -158,8 +158,8 @@ impl CpuSigns {
 /// throughput changes. Returns `None` if this effect was not measured.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which the server wants a CPU bounds the effect of the CPUs' speed, but not the effect of
-    // their number.
+    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed, but
+    // not the effect of their number.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();

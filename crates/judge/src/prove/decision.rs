@@ -152,7 +152,7 @@ pub(super) enum Conclusion {
     /// The share of throughput that the verdict's resource explains does not differ enough from another resource's
     /// share, or from zero.
     Close,
-    /// Another resource explains most of the throughput, but the counters are sure of the verdict.
+    /// Another resource explains most of the throughput, but the counters make the verdict sure.
     AgainstCounters,
     /// The verdict's own lever took much less of its resource than planned.
     Slack,
@@ -184,8 +184,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the verdict's resource. The only verdict that can then be proven is
-/// `not-saturated`, by a larger load that raised throughput as predicted.
+/// Decides the outcome if no lever acted on the verdict's resource. In this case, only the verdict `not-saturated` can
+/// be proven, by a larger load that raised throughput as predicted.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {

@@ -54,11 +54,11 @@ enum Known {
 
 /// Estimates elasticities from the slots of a trial. If this is impossible, the error message gives the reason.
 ///
-/// The elasticity of a resource is at most its utilization. With one client and no queue, both are equal. If the
-/// resource is wanted for a small share of the time, its elasticity lies between 0 and this share. In this case, the
-/// elasticity need not be measured. This bound is also used if the interval of the regression is wider than the bound.
-/// If a lever took much less than planned, the elasticity is unknown in spite of such a bound. The cause that kept the
-/// lever from the CPU may also have kept the slowed threads from the CPU.
+/// The elasticity of a resource is at most its utilization. With one client and no queue, both are equal. If threads
+/// need the resource for only a small share of the time, its elasticity lies between 0 and this share. In this case,
+/// the elasticity need not be measured. This bound is also used if the interval of the regression is wider than the
+/// bound. If a lever took much less than planned, the elasticity is unknown, even if such a bound is known. The cause
+/// that kept the lever from the CPU may also have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -157,8 +157,8 @@ impl<'a> Seen<'a> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
-    /// Returns the dose of lever j on resource k, as a logarithm. Returns 0 for a lever that is no CPU thief (such as
-    /// one on a quota) and a resource that a CPU thief slows. The reason is that a CPU's speed is the time for which
+    /// Returns the dose of lever j on resource k, as a logarithm. Returns 0 for a lever that is no CPU thief (such as a
+    /// lever on a quota) and a resource that a CPU thief slows. The reason is that a CPU's speed is the time for which
     /// threads ran, divided by the time for which they ran or waited. Threads that wait for their quota count as
     /// waiting, so a lever on a quota only seems to slow the CPU.
     fn dose_on(&self, j: usize, k: usize) -> f64 {

@@ -32,8 +32,8 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if a rate limit that delays answers would also explain the signs. The verdict is then a fixed number of
-/// workers, but no counter shows the workers or their queue.
+/// Returns true if a rate limit that delays answers would also explain the signs. In this case, the verdict is a fixed
+/// number of workers, but no counter shows the workers or their queue.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;

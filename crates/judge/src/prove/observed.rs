@@ -12,8 +12,8 @@ use crate::verdict::without;
 use crate::view::View;
 use crate::waits;
 
-/// Counters that show each bottleneck directly. A rule lists such a counter as evidence only if the counter shows the
-/// rule's bottleneck.
+/// Counters that show each bottleneck directly. A rule lists one of these counters as evidence only if the counter
+/// shows the rule's bottleneck.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
     (
         "server-concurrency",
@@ -61,8 +61,8 @@ fn is_other_cause(verdict: &str, other: &str) -> bool {
     !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
 }
 
-/// Describes a listen queue that was full in a trial at the limit. Such a queue drops packets that the network did not
-/// lose.
+/// Describes a listen queue that was full in a trial at the limit. A full listen queue drops packets that the network
+/// did not lose.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;

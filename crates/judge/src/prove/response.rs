@@ -24,7 +24,7 @@ use stats::student::t95;
 pub const RATE: &str = "rate";
 /// Number of slots in each block in which all levers are off. In addition, each block has one slot for each lever.
 const FREE: usize = 2;
-/// Minimum number of blocks for an estimate of the scatter between them.
+/// Minimum number of blocks for an estimate of the scatter between blocks.
 const FEWEST_BLOCKS: usize = 8;
 /// Minimum number of requests that took longer than the percentile, in all slots of a lever together.
 const BEYOND: f64 = 20.0;
@@ -180,7 +180,7 @@ fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Optio
     any.then_some(sum)
 }
 
-/// Checks that the slots of each lever, and those with all levers off, have enough requests for the percentile.
+/// Checks that the slots of each lever, and the slots with all levers off, have enough requests for the percentile.
 fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     let cells = blocks.first().map_or(0, |block| block.times.len());
     let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
@@ -249,8 +249,8 @@ fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResp
 /// Function that selects one figure from the effects of the levers.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// Returns a part, divided by the effect of slowing everything, with an interval. Returns `None` if that effect may be
-/// zero.
+/// Returns a part, divided by the effect of slowing everything, with an interval. Returns `None` if the effect of
+/// slowing everything may be zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
@@ -280,7 +280,7 @@ mod tests {
 
     /// Returns one entry for each share, and a last entry for the remainder. An entry has the number of seeds whose
     /// interval contains the true value, the mean error, and the mean half-width. A seed without an estimate counts as
-    /// right; only a few of a hundred seeds have none.
+    /// right; only a few of a hundred seeds have no estimate.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();

@@ -18,7 +18,7 @@ pub struct Suspect {
     /// True if the verdict says that only one request at a time runs on the server's CPUs.
     pub serial: bool,
     /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit, because a rate
-    /// limit may apply to all addresses together, so that more addresses change nothing.
+    /// limit may apply to all addresses together. More addresses then change nothing.
     pub refutes: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
@@ -27,7 +27,7 @@ pub struct Suspect {
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
 /// unobserved host, or network distance. The share of throughput that such a cause explains is part of the remainder,
-/// which no lever explains. Such bottlenecks are tested indirectly: all levers should have no effect.
+/// which no lever explains. These bottlenecks are tested indirectly: all levers should have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),

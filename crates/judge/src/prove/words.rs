@@ -132,7 +132,7 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
 }
 
 /// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. The verdict's
-/// sentence already says what sampled threads wait for, so that observation is not repeated.
+/// sentence already says what sampled threads wait for, so the observation of waiting threads is not repeated.
 pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
     match observation(verdict) {

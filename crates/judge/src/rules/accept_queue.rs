@@ -90,8 +90,8 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() {
-        // Here, the sign is indirect. SYNs that the network lost slow down connects, too, and the host's counter may
-        // count the drops of another listener.
+        // In this case, the sign is only indirect. SYNs that the network lost slow down connects, too, and the host's
+        // counter may count the drops of another listener.
         confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its own connects were dropped and repeated.

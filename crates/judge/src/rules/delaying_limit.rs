@@ -1,5 +1,5 @@
-//! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` covers such
-//! limits, too.
+//! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` covers limits
+//! that delay answers, too.
 
 use run::{FigureUnit, Trial};
 
@@ -55,8 +55,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that goes on working after its answer causes response times like those of a limiter. But a limiter reads
-    // the next request at once, whereas the worker leaves this request unread or lets this request wait for a lock.
+    // A worker that goes on working after its answer causes response times like a limiter does. But a limiter reads the
+    // next request at once, whereas the worker leaves this request unread or lets this request wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,
@@ -81,7 +81,7 @@ fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
 }
 
-/// Returns the number of CPUs that the server's threads wanted: their time running or waiting for a CPU, per second.
+/// Returns the number of CPUs that the server's threads needed: their time running or waiting for a CPU, per second.
 fn works(trial: &Trial) -> Option<f64> {
     let workers = server_of(trial)?.workers();
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())

@@ -1,6 +1,6 @@
-//! Evidence for a queue inside the server. Such evidence is the queue itself, growing response times, or a matching
-//! count. A count (such as that of threads) matches if it equals the number of requests handled at a time. The module
-//! also makes evidence about disks and shared CPUs.
+//! Evidence for a queue inside the server. This evidence is the queue itself, growing response times, or a matching
+//! count. A count (such as the number of threads) matches if it equals the number of requests handled at a time. The
+//! module also makes evidence about disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -21,8 +21,8 @@ use crate::view::View;
 use crate::waits;
 
 /// Returns the signs of a queue inside the server, each with its confidence. One sign is a queue that was seen
-/// directly. Another is a count equal to the number of requests handled at a time. Further signs are requests that run
-/// one at a time, a full upstream, and threads that wait for one thing.
+/// directly. Another sign is a count equal to the number of requests handled at a time. Further signs are requests that
+/// run one at a time, a full upstream, and threads that wait for one thing.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {

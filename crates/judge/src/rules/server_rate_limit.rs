@@ -128,8 +128,8 @@ fn at_a_time(facts: &Facts<'_>, refusals: &Refusals<'_>) -> Option<String> {
     pool(facts).or_else(|| good_at_a_time(refusals).filter(|_| !refusals.is_named))
 }
 
-/// Describes the connections to an upstream, if their number equals the number of requests handled at a time. Such a
-/// full connection pool looks like a rate limit, because the server refuses requests that find no free connection.
+/// Describes the connections to an upstream, if their number equals the number of requests handled at a time. A full
+/// connection pool looks like a rate limit, because the server refuses requests that find no free connection.
 fn pool(facts: &Facts<'_>) -> Option<String> {
     let places = Places::of(facts)?;
     let pool = places.matching().find(|counted| is_connections(counted))?;
@@ -301,7 +301,7 @@ mod tests {
         assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
     }
 
-    /// Half of the refusals of this server come from its rate limit; the others have another cause.
+    /// Half of the refusals of this server come from its rate limit; the other half has another cause.
     #[test]
     fn refusals_of_another_kind_are_not_those_of_a_limit() {
         let mut run = refuses_beyond_500().run();

@@ -104,8 +104,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns evidence that at least as many threads of the server sleep as requests are in flight. Such threads may write
-/// their answers slowly by themselves, so that neither Nagle's algorithm nor the timer causes the wait.
+/// Returns evidence that at least as many threads of the server sleep as requests are in flight. Sleeping threads may
+/// write their answers slowly by themselves. In this case, neither Nagle's algorithm nor the timer causes the wait.
 fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     let in_flight = facts.decisive?.rates.concurrency;
     let profile = facts.run.sampled_waits()?;
@@ -115,7 +115,7 @@ fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     (in_flight > 0.0 && asleep >= in_flight).then(|| line(&view, "waits", "", text))
 }
 
-/// Lowers the confidence of a verdict to that of a guess if there is a doubt.
+/// Lowers the confidence of a verdict to the confidence of a guess if there is a doubt.
 fn with_doubt(verdict: Verdict, doubt: Option<run::Evidence>) -> Verdict {
     match (verdict, doubt) {
         (Verdict::Binds { confidence, sentence, mut evidence }, Some(doubt)) => {
@@ -133,7 +133,7 @@ enum Proof {
 }
 
 /// Returns the evidence for or against bytes that waited in the server for an acknowledgement. If the server's send
-/// queues are unknown, few data segments per response are evidence against such bytes.
+/// queues are unknown, few data segments per response are evidence against waiting bytes.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {

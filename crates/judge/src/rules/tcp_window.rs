@@ -3,8 +3,8 @@
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
 //! congestion control with pacing (BBR) spreads the packets of a window over the round trip. The kernel counts the gaps
-//! between these packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to
-//! 50 %.
+//! between these packets in neither figure. With pacing, the kernel reports 24 to 50 % for a transfer that only the
+//! window limits.
 //!
 //! The kernel's figures therefore only show which sender to examine. Two other figures decide: the bytes per round trip
 //! divided by the window, and the share of a request's time in which data waited.

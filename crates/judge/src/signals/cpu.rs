@@ -136,7 +136,7 @@ impl<'a> ServerCpu<'a> {
         Some(Self { view, used, wants, cpus, chain, shift, workers })
     }
 
-    /// Returns the probability that the server wants all the time of its CPUs.
+    /// Returns the probability that the server needs all the time of its CPUs.
     pub(crate) fn own(&self) -> f64 {
         self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift))
     }
@@ -146,8 +146,8 @@ impl<'a> ServerCpu<'a> {
         self.cpus.map_or(0.0, |cpus| chance(cpus.log_odds() + self.shift))
     }
 
-    /// Returns the probability that the server lacks CPU time. The server's threads always want a CPU but often do not
-    /// get one, because all programs together fill the CPUs.
+    /// Returns the probability that the server lacks CPU time. The server's threads are always ready to run but often
+    /// do not get a CPU, because all programs together fill the CPUs.
     pub(crate) fn starved(&self) -> f64 {
         let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
         let n = working.len() as f64;

@@ -38,7 +38,7 @@ pub struct Signal {
     /// ID of the verdict that would hold if the value were on the other side of the threshold. Empty if this verdict is
     /// the rules' second choice.
     pub beyond: &'static str,
-    /// True if a value below the threshold supports the verdict, false if a value above it does.
+    /// True if a value below the threshold supports the verdict, false if a value above the threshold does.
     pub carries_below: bool,
 }
 

@@ -33,7 +33,7 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 ///
 /// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The bound cannot show
 /// how many CPUs the setting needs per request. With the goal of the fewest CPUs per request, such a setting may cost
-/// no more than the cheapest setting with a known capacity. The function then returns no cheapest setting.
+/// no more than the cheapest setting with a known capacity. In this case, the function returns no cheapest setting.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);

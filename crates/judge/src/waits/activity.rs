@@ -26,8 +26,8 @@ impl<'a> Activity<'a> {
         self.threads(ThreadState::wants_cpu)
     }
 
-    /// Returns the kind of wait with the most threads, the number of these threads, and the object that most of them
-    /// wait for.
+    /// Returns the kind of wait with the most threads, the number of these threads, and the object that most of these
+    /// threads wait for.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
         let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
         let is_wait = |g: &&&WaitGroup| cause_of(g.state).is_some();

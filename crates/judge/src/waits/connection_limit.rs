@@ -8,8 +8,8 @@ use super::explain::{UNKNOWN, WordOrder, line, tell};
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that
-/// such a limit can explain.
+/// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that a
+/// limit on connections can explain.
 pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run, order: WordOrder) {
     if !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
         return;
@@ -34,12 +34,12 @@ struct Limit<'a> {
     open: f64,
     /// Mean number of connections that wait to be accepted.
     queued: f64,
-    /// True if the process also has connections to other servers. Such connections count towards the limit of nginx,
-    /// too.
+    /// True if the process also has connections to other servers. In nginx, connections to other servers count towards
+    /// the limit, too.
     is_proxy: bool,
 }
 
-/// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no such limit.
+/// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no limit on connections.
 fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;

@@ -8,7 +8,7 @@ use run::{
 use super::tests::{clients, process};
 use super::waits;
 
-/// Makes a database with 16 sessions. On average, `waiting` of them are in `state`, waiting for `event`.
+/// Makes a database with 16 sessions. On average, `waiting` sessions are in `state`, waiting for `event`.
 fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
     let group = |state, event: &str, statement: &str, sessions| SessionGroup {
         state,

@@ -34,7 +34,7 @@ fn activity(title: &TitleGroup) -> Option<&str> {
 }
 
 /// Returns two mean numbers of PostgreSQL backends with this process name, from their titles: the busy backends, and
-/// all backends. Returns `None` if no title is that of a backend.
+/// all backends. Returns `None` if no title belongs to a backend.
 pub(super) fn busy_backends(profile: &WaitProfile, process: &str) -> Option<(f64, f64)> {
     let of_process = profile.titles.iter().filter(|title| title.process == process);
     let sums = of_process.filter_map(|title| Some((title.processes, activity(title)? == IDLE)));
@@ -119,8 +119,9 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
 /// Returns the command that takes most of a database's time. Returns `None` if the database is not always busy with
 /// commands, one at a time.
 ///
-/// A database without enough CPU time executes commands for only a part of the time. At least half is then enough, if
-/// the samples of its process show a thread that always wants a CPU.
+/// A database without enough CPU time executes commands for only a part of the time. In this case, commands for at
+/// least half of the time are enough, if the samples of the database's process show a thread that is always ready to
+/// run.
 fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());

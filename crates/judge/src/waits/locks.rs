@@ -10,7 +10,7 @@ use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 
 /// Locks of language runtimes: the global variable that contains each lock, and the lock's usual name. Threads that
-/// wait for such a lock want to run code, so they are not idle.
+/// wait for a runtime's lock have code to run, so they are not idle.
 const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
 
 /// Returns the locks and the pools for which requests wait.
@@ -24,8 +24,8 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the processes that the lock of their runtime limits. In such a process, on average at least half a thread
-/// waits for the lock. No larger number of threads sleeps, or waits for a disk or a peer.
+/// Returns the processes that the lock of their runtime limits. In a process with this limit, on average at least half
+/// a thread waits for the lock. No larger number of threads sleeps, or waits for a disk or a peer.
 ///
 /// Adds up the waiting threads of all futexes of the lock, because CPython's waiting threads alternate between two
 /// futexes.

@@ -63,7 +63,7 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
 }
 
 /// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show the lock's
-/// holder doing something other than computing. In a server that computes all the time, such requests use the CPU one
+/// holder doing something other than computing. In a server that computes all the time, these requests use the CPU one
 /// at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);

@@ -289,7 +289,7 @@ fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer(
         let found = waits(&profile, &[]);
         assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
         assert_eq!(found[0].sentence, "6.4 of 7.5 backends of postgres wait for a row lock (UPDATE)");
-        // Another statement locks a whole table, so the UPDATE may wait for that lock.
+        // Another statement locks a whole table, so the UPDATE may wait for the table lock.
         profile.titles.push(title(&backend("LOCK TABLE"), 1.0));
         assert_eq!(causes(&profile), [WaitCause::Lock]);
     }

@@ -132,7 +132,7 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
     said
 }
 
-/// Returns a sentence about each part of the change that is far from what was measured.
+/// Returns a sentence about each part of the change that is far from the measured values.
 fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [

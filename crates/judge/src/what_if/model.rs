@@ -36,7 +36,7 @@ const QUOTA: &str = "server-cpu-quota";
 pub(super) struct ServerCpu {
     /// CPU time of the server per request, seconds.
     pub(super) work_s: f64,
-    /// CPU time of the generator per request, seconds, if the generator shares the server's CPUs. Otherwise 0.
+    /// CPU time of the generator per request, seconds; 0 if the generator does not share the server's CPUs.
     pub(super) beside_s: f64,
     /// CPUs that the server may use.
     pub(super) cpus: f64,
@@ -235,8 +235,8 @@ impl ServerCpu {
 
 /// Returns the rate of the link in bytes per second, and the share of this rate that a trial used.
 ///
-/// A full link may have an unknown rate, because of a shaper or a device on the path. The rate of such a link is taken
-/// to be the rate that it carried in the decisive trial.
+/// A full link may have an unknown rate, because of a shaper or a device on the path. In this case, the link's rate is
+/// assumed to be the rate that the link carried in the decisive trial.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
     let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < LINK_USED));

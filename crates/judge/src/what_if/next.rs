@@ -33,7 +33,8 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
 }
 
-/// Returns true if the run used less than half of a resource. The limit of the resource is then a lower bound.
+/// Returns true if the run used less than half of a resource. In this case, the limit of the resource is only a lower
+/// bound.
 pub(super) fn is_lightly_used(facts: &Facts<'_>, part: &Part) -> bool {
     highest(facts) / part.limit() < HALF_USED
 }

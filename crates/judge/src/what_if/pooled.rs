@@ -39,8 +39,8 @@ pub(super) fn highest(facts: &Facts<'_>) -> f64 {
 
 /// Returns the mean rate of good answers of the trials near the highest rate, weighted by their length.
 ///
-/// The highest rate of a single trial is too high by chance. The window of such a trial may contain one more answer
-/// than usual, or one more burst of a server with a quota.
+/// The highest rate of a single trial is too high by chance. The window of the trial with the highest rate may contain
+/// one more answer than usual, or one more burst of a server with a quota.
 fn at_the_limit(facts: &Facts<'_>) -> f64 {
     let least = (1.0 - FLAT) * highest(facts);
     let near = || facts.loaded().filter(|t| good(t) >= least);
@@ -54,8 +54,8 @@ fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns true if a run shows no capacity. The trials of such a run have a fixed load, at which no resource was the
-/// limit.
+/// Returns true if a run shows no capacity. The trials of a run without a capacity have a fixed load, at which no
+/// resource was the limit.
 pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
     let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
     fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)

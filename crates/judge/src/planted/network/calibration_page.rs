@@ -181,7 +181,8 @@ fn outcomes(cases: &[Case]) -> String {
     format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
 }
 
-/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Then checks the counts.
+/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Then checks that the counts are
+/// within the bounds.
 #[test]
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();

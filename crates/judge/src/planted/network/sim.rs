@@ -126,12 +126,12 @@ pub(super) struct Sim<'w> {
     pub(super) requests: Vec<Request>,
     /// Idle connections of the open loop.
     pub(super) idle: Vec<usize>,
-    /// Requests that wait for a connection, as the times in seconds at which they should start.
+    /// Times in seconds at which the requests that wait for a connection should start.
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
     /// State of the rate limiter. If the limiter refuses requests, the first value is its number of tokens, and the
-    /// second the time of their last update. If the limiter delays requests, the second value is the time at which the
-    /// next request may pass. Both times are in seconds.
+    /// second value is the time of their last update. If the limiter delays requests, the second value is the time at
+    /// which the next request may pass. Both times are in seconds.
     pub(super) limiter: (f64, f64),
     pub(super) counts: Counts,
     pub(super) sums: Sums,

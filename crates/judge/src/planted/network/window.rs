@@ -148,7 +148,7 @@ impl Seen {
     }
 }
 
-/// Summarizes times that are sorted in ascending order. Adds `more_us` to each of them. All times are microseconds.
+/// Summarizes times that are sorted in ascending order. Adds `more_us` to each time. All times are microseconds.
 pub(super) fn summary(times_us: &[f64], more_us: f64) -> run::Summary {
     let place = |share: f64| (share * times_us.len() as f64) as usize;
     let at = |share: f64| times_us.get(place(share)).or(times_us.last()).copied().unwrap_or(0.0) + more_us;

@@ -80,7 +80,8 @@ fn a_verdict_by_exclusion_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// Seen at 5.5 requests/s: there was only time for slots with a lever on the server's CPU, none for the generator's.
+/// Seen at 5.5 requests/s: there was only time for slots with a lever on the server's CPU, and none for a lever on the
+/// generator's CPU.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {
@@ -154,8 +155,8 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// No lever acts on packet losses. An earlier version called such a verdict proven although a full listen queue showed
-/// another cause.
+/// No lever acts on packet losses. An earlier version called a verdict of packet losses proven although a full listen
+/// queue showed another cause.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());

@@ -75,7 +75,7 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// Seen with a quota of 0.2 CPUs. The generator wanted its CPU for a small part of the time, and the CPU thief (a busy
+/// Seen with a quota of 0.2 CPUs. The generator needed its CPU for a small part of the time, and the CPU thief (a busy
 /// loop) hardly slowed the generator.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
