@@ -273,7 +273,7 @@ fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
 }
 
 /// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
-/// two. Very large differences, such as those across changes of the mean, are left out.
+/// two. Very large differences, such as differences across changes of the mean, are left out.
 fn correlation(values: &[f64]) -> f64 {
     let mean_square = |distance: usize| {
         let limit = OUTLIER_SD * spread(values, distance);

@@ -8,8 +8,8 @@ use super::estimate::CapacityEstimate;
 /// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation is worth. The moment at which the window's queue exceeds the
-/// limit depends on the start of the load and on the server's speed. Each may shift this moment by a few percent of the
-/// window's length, so more draws would claim too much certainty.
+/// limit depends on the start of the load and on the server's speed. Each of these two may shift this moment by a few
+/// percent of the window's length, so more draws would claim too much certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window is worth, by the prior dispersion.

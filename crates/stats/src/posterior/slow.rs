@@ -16,7 +16,7 @@ const STEADY_SCATTER: f64 = 0.02;
 const STEADY_APART: f64 = 0.05;
 /// Expected change between runs, as a share of the change observed within a run. The measured capacities of six runs on
 /// one machine differed by 12 %. Without this widening, two of the six intervals contained the median capacity. With
-/// the widening, five of the six intervals contained it.
+/// the widening, five of the six intervals contained the median capacity.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.
