@@ -62,7 +62,7 @@ impl Parameters {
         list.filter(|l| !l.is_empty()).unwrap_or_else(|| default.iter().map(|t| (*t).to_string()).collect())
     }
 
-    /// Returns the parameter `name` as true or false; `default` if it is missing or neither.
+    /// Returns the parameter `name` as true or false; `default` if it is missing or neither true nor false.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         self.values.get(name).and_then(Value::as_bool).unwrap_or(default)
     }

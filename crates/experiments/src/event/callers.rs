@@ -80,7 +80,7 @@ impl Caller for Library {
     }
 }
 
-/// The plain epoll system call as an interface. It watches the same connections as [`Library`].
+/// The plain epoll system call as an interface. This interface watches the same connections as [`Library`].
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

@@ -1,4 +1,4 @@
-//! Fitted curves, checks and conclusions of `lab event-api`. They are computed only from the run's trials.
+//! Fitted curves, checks and conclusions of `lab event-api`. All of these are computed only from the run's trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};

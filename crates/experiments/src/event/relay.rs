@@ -26,7 +26,7 @@ const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Warm-up before the timing starts: connections are opened, and TCP windows grow.
 const WARM_UP: Duration = Duration::from_millis(150);
 
-/// Web server behind the proxy. It sends its page from memory, so no cache has to warm up.
+/// Web server behind the proxy. The web server sends its page from memory, so no cache has to warm up.
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
@@ -125,7 +125,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Starts a proxy on the backend `events`. Opens `cold` idle connections to it, at `pace` per second.
+    /// Starts a proxy on the backend `events`. Opens `cold` idle connections to this proxy, at `pace` per second.
     pub(super) fn start(
         lab: &mut Lab<'_>,
         (web, places): (&Web, &CpuSplit),

@@ -98,7 +98,7 @@ impl Bench {
         self.backends.iter().filter(|contender| contender.plain())
     }
 
-    /// Opens further cold connections until there are `to` in total. Returns false if they cannot be opened.
+    /// Opens further cold connections until there are `to` in total. Returns false if the connections cannot be opened.
     pub(super) fn grow(&mut self, lab: &mut Lab<'_>, to: u32, agents: &mut Vec<Cold>) -> Result<bool, LabError> {
         let more = to.saturating_sub(self.cold.len() as u32);
         if more == 0 {
@@ -190,7 +190,7 @@ pub(super) fn on(backend: &str) -> Key {
 }
 
 /// Divides the CPUs: the last CPU (`server`) for the measurement, the others (`client`) for everything else. If there
-/// is only one CPU, it is in both parts.
+/// is only one CPU, this CPU is in both parts.
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }

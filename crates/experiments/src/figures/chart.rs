@@ -94,7 +94,7 @@ impl ChartSpec {
     }
 }
 
-/// Builds the chart; `None` if no trial has a value for it.
+/// Builds the chart; `None` if no trial has a value for the chart.
 pub(super) fn of_trials(spec: &ChartSpec, trials: &[Trial]) -> Option<Chart> {
     let series = lines(spec, trials);
     (!series.is_empty()).then(|| Chart {

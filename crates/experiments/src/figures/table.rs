@@ -43,7 +43,7 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     })
 }
 
-/// Builds the published table. The values are those of the publication, but numbers are formatted and aligned to the
+/// Builds the published table. The values come from the publication, but numbers are formatted and aligned to the
 /// right.
 pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let mut lines =

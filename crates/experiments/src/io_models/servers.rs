@@ -16,7 +16,7 @@ use super::values::{SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S};
 const SPARE: u64 = 300;
 /// Name of the group under which the servers report their own counts.
 pub(super) const COUNTED: &str = "Server";
-/// Maximum time to wait for a server's counts. A busy server reports them late.
+/// Maximum time to wait for a server's counts. A busy server reports its counts late.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Number of server processes, and the index of the server process that each block of connections uses.

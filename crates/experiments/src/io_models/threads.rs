@@ -7,7 +7,7 @@ use super::held::Levels;
 use super::values::{HELD_THEN, THREADS_BY_RULE, THREADS_THEN};
 
 /// Returns the number of threads that an I/O model should add if one process holds `held` connections. Returns `None`
-/// for a model without such a rule.
+/// for a model without a rule for the number of threads.
 fn rule(model: &str, held: f64) -> Option<f64> {
     match model {
         "event-groups" => Some((held / 63.0).ceil()),

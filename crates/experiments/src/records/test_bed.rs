@@ -1,5 +1,5 @@
-//! Setup of both studies: a server and its clients. They run in network namespaces joined by a medium (a simulated
-//! network), or on the plan's hosts.
+//! Setup of both studies: a server and its clients. The server and the clients run in network namespaces joined by a
+//! medium (a simulated network), or on the plan's hosts.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -117,8 +117,8 @@ impl TestBed {
         }
     }
 
-    /// Returns the client namespaces except the first one. Returns none if the experiment uses the plan's hosts, which
-    /// have their own observers.
+    /// Returns the client namespaces except the first one. Returns an empty list if the experiment uses the plan's
+    /// hosts, which have their own observers.
     fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }

@@ -35,8 +35,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the arrival processes to compare, the steady one first. Each has a name, the peak rate divided by the mean
-/// rate, and the share of time at the peak. For self-similar arrivals, these two numbers are 0.
+/// Returns the arrival processes to compare, the steady one first. Each process has a name, the peak rate divided by
+/// the mean rate, and the share of time at the peak. For self-similar arrivals, these two numbers are 0.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =

@@ -4,7 +4,7 @@ use run::{ErrorKind, Trial};
 
 use super::values::{OPENS_KERNEL, SYNS_KERNEL};
 
-/// Returns the number of connection requests that the generator sent. It excludes attempts for which no port or
+/// Returns the number of connection requests that the generator sent. The number excludes attempts for which no port or
 /// descriptor was free.
 pub(super) fn syns_sent(trial: &Trial) -> f64 {
     let errors = &trial.tally.errors.0;

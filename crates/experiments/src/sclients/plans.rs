@@ -40,7 +40,7 @@ pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     }
 }
 
-/// Returns the load plan of simple clients. Each of them sends its next request only after the previous one was
+/// Returns the load plan of simple clients. Each client sends its next request only after the previous one was
 /// answered.
 pub(super) fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
     load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
@@ -52,8 +52,8 @@ pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
     load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
 }
 
-/// Returns the load plan of S-Clients that connect at the times of an arrival process. They have enough descriptors for
-/// peaks of `peak` times the mean rate `rate`.
+/// Returns the load plan of S-Clients that connect at the times of an arrival process. The S-Clients have enough
+/// descriptors for peaks of `peak` times the mean rate `rate`.
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {

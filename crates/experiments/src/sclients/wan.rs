@@ -1,6 +1,6 @@
 //! `lab wan`: a server at the end of a long line with delay and loss. The longer the delay, the longer a connection
 //! stays open. A server that has a limited number of threads, and needs one thread per open connection, therefore loses
-//! throughput. A server with an event loop does not: it only has more open connections.
+//! throughput. A server with an event loop does not lose throughput. It only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
