@@ -31,8 +31,8 @@ pub struct PairDifference {
 }
 
 impl PairDifference {
-    /// Returns the difference `b` minus `a`. A missing value is NaN. Returns `None` if fewer than `least` rounds have
-    /// both values.
+    /// Returns the difference `b` minus `a`. A missing value is NaN. Returns `None` if fewer than `least` rounds, or
+    /// fewer than two, have both values.
     pub fn of(a: &[f64], b: &[f64], least: usize) -> Option<Self> {
         let both: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).filter(|apart| apart.is_finite()).collect();
         let Trimmed { mean, left, squares } = Trimmed::of(&both);

@@ -56,7 +56,8 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Times calls, and declarations of interest, for one number of cold connections on each backend (except the variants
-/// `untold`). Repeats the measurement in several rounds.
+/// `untold`). Repeats the measurement in several rounds, but measures a level-triggered backend only in the first
+/// round.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
     // On a level-triggered backend, one round is enough: its cost grows up to a thousandfold with the number of cold
     // connections. On the other backends, several rounds are needed to show that the cost does not grow.

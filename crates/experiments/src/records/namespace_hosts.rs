@@ -98,9 +98,10 @@ fn is_sources(bed: &Testbed) -> bool {
     bed.medium_spec().name == "ethernet10"
 }
 
-/// Sets the congestion control algorithm of all hosts, before any of them opens a socket. BBR, the default on some
-/// machines, adjusts its rate to an estimate of the path's rate. If only one record is sent at a time, this estimate
-/// stays too low. With BBR, reads of 56 KiB over a switch had half of the throughput that they have with reno.
+/// Sets the congestion control algorithm of all hosts, before any of them opens a socket. If `asked` is `host`, all
+/// hosts keep this machine's algorithm. BBR, the default on some machines, adjusts its rate to an estimate of the
+/// path's rate. If only one record is sent at a time, this estimate stays too low. With BBR, reads of 56 KiB over a
+/// switch had half of the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

@@ -1,4 +1,4 @@
-//! Limit of an upstream that lacks CPU time: all its CPUs, one thread, or a lock (its threads run one at a time).
+//! Finds out what limits an upstream: all its CPUs, one thread, or a lock (its threads run one at a time).
 
 use run::UpstreamLimit;
 
@@ -6,7 +6,8 @@ use crate::number::ratio;
 use crate::thresholds::{FULL_MIDDLE, HALF_BUSY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD};
 use crate::view::{Task, View, busy, mask};
 
-/// Returns the limit of the processes and threads of one upstream. Returns `None` if the upstream has CPU time left.
+/// Returns the limit of the processes and threads of one upstream. Returns `None` if neither the upstream's CPUs nor
+/// one of its threads are full, and the CPU use shows no lock either.
 pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> Option<UpstreamLimit> {
     let used: f64 = processes.iter().map(|process| process.busy).sum();
     let share = view.cpu_allowed_of(&busy(processes)).and_then(|allowed| ratio(used, allowed)).unwrap_or(0.0);
