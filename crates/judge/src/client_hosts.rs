@@ -40,8 +40,8 @@ fn pressure(view: &View<'_>) -> f64 {
     finite(if held >= THROTTLED { 1.0 + held } else { wants }).unwrap_or(0.0)
 }
 
-/// Returns two parts of a sentence about the busiest of several hosts. The first part names this host, as in `on b, `.
-/// The second part tells how busy the other hosts are.
+/// Returns two parts of a sentence about the busiest of several hosts. The first part names the busiest host, as in
+/// `on b, `. The second part tells how busy the other hosts are.
 pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     let trial = facts.decisive.filter(|trial| !trial.client_hosts.is_empty())?;
     let one =

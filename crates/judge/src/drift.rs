@@ -1,6 +1,6 @@
 //! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
-//! load. A leak causes steady growth, and so does a cache that is not full yet. Only a longer run shows which of the
-//! two is the cause.
+//! load. A leak causes steady growth, and so does a cache that is not full yet. Only a longer run shows whether a leak
+//! or a cache is the cause.
 //!
 //! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
 //! throughput.
@@ -55,8 +55,8 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let several = facts.sweep.len() + facts.search.len() > 1;
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
-    // The decisive trial also belongs to the sweep or the search, so its drift may occur twice. The second occurrence
-    // is removed.
+    // The decisive trial also belongs to the sweep or the search, so its drift may occur twice. The code below keeps
+    // only one occurrence.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()
@@ -100,8 +100,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
 }
 
 /// Returns the number of connections that the load opened in the window and kept. Late answers make the connection pool
-/// of an open loop grow, and the server's number of descriptors grows, too. This growth is no leak. Returns 0 if each
-/// connection carries a single request.
+/// of an open loop grow, and the server's number of descriptors grows, too. More descriptors for more connections are
+/// no leak. Returns 0 if each connection carries a single request.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
     if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }
@@ -189,7 +189,7 @@ fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, 
     known.map(|(t, v, n)| (t / f64::from(n), v / f64::from(n))).collect()
 }
 
-/// Returns the trend of the parts. Returns `None` if there are too few parts.
+/// Returns the trend over the parts of a window, one point per part. Returns `None` if there are too few parts.
 fn enough_parts(points: &[(f64, f64)]) -> Option<Trend> {
     trend(points).filter(|_| points.len() >= PARTS / 2)
 }

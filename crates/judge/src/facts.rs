@@ -50,8 +50,8 @@ pub struct Facts<'a> {
 
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective. A
 /// step that missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit,
-/// breaking this limit says nothing about the server's capacity. In this case, the limit is ignored at higher loads
-/// that keep up with the offered rate.
+/// breaking this limit says nothing about the server's capacity. The limit is therefore ignored at higher loads that
+/// keep up with the offered rate.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -154,8 +154,8 @@ impl<'a> Facts<'a> {
 
     /// Returns the sweep steps in which the server was at its limit. Each of these steps has several requests in
     /// flight, and at least 97 % of the highest rate of all steps with several requests in flight. If no step has
-    /// several requests in flight, all steps are compared. These steps show how the server divides its work among
-    /// threads. With a single request in flight, only one thread works, however many threads the server has.
+    /// several requests in flight, all steps are compared. The returned steps show how the server divides its work
+    /// among threads. With a single request in flight, only one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
@@ -253,8 +253,8 @@ fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)
 }
 
 /// Returns the CPU time, in CPUs, that was taken from the server's machine: by programs of neither side, and by other
-/// guests of the hypervisor. The trial's derived figures must be filled in. Without counters of the server, uses the
-/// client's machine.
+/// guests of the hypervisor. The caller must have filled in the trial's derived figures. Without counters of the
+/// server, uses the client's machine.
 pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let view = views.last()?;
@@ -271,8 +271,8 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 
 /// Returns the share of a trial's window, 0 to 1, in which the hypervisor gave a machine's CPUs to other guests (steal
 /// time). If client and server are on two machines, returns the larger of the two machines' shares. Returns 0 if the
-/// share is unknown. Each time the hypervisor takes a CPU away, the machine pauses for milliseconds. These pauses
-/// dominate high percentiles.
+/// share is unknown. Each time the hypervisor takes a CPU away, the machine pauses for milliseconds. High percentiles
+/// consist mostly of requests that met a pause of the hypervisor.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }

@@ -153,8 +153,8 @@ fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'
     ratio(answers, seconds).unwrap_or(0.0) * length_s
 }
 
-/// Returns the steps next to the failed stretch. These are the first steps after the stretch if `is_after` is true, and
-/// the last steps before it otherwise.
+/// Returns the steps next to the failed stretch: the first steps after the stretch if `is_after` is true, else the last
+/// steps before the stretch.
 fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
     let n = steps.len().min(MAX_EDGE_STEPS);
     if is_after { &steps[..n] } else { &steps[steps.len() - n..] }

@@ -26,8 +26,8 @@ pub(crate) struct ClientLimit {
     pub(crate) signals: Vec<Signal>,
 }
 
-/// Returns the generator threads that make the load. These are the busiest threads, at most as many as the plan sets
-/// for all working agents together.
+/// Returns the generator threads that make the load. The threads that make the load are the busiest ones: at most as
+/// many as the plan sets for all working agents together.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
@@ -99,13 +99,13 @@ impl Load {
         }
     }
 
-    /// Returns two probabilities. The first is the probability that the threads are full. The second is the probability
-    /// that they lack CPU time, because they are never idle, or wait too long for a CPU.
+    /// Returns two probabilities: that the generator's threads are full, and that these threads lack CPU time. Threads
+    /// lack CPU time if they are never idle, or wait too long for a CPU.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
-        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU. In this
-        // case, the link causes the waits.
+        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU. The cause
+        // of the thread's waits is therefore the link.
         let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
@@ -136,8 +136,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server runs on other CPUs than the generator and fills these CPUs. In this case,
-/// the server is the limit, even if the generator waits for a CPU most of the time.
+/// Returns the probability that the server runs on other CPUs than the generator and fills these CPUs. If the server
+/// fills its own CPUs, the server is the limit, even if the generator waits for a CPU most of the time.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }

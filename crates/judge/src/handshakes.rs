@@ -2,8 +2,8 @@
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
 //! windows: CPU time per request over handshakes per request. The slope of the line is the cost of a handshake,
-//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. In
-//! this case, the whole cost of a request is an upper bound of the handshake's cost.
+//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. The
+//! whole cost of a request is then used as an upper bound of the handshake's cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -80,7 +80,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
 }
 
 /// Returns the windows with mostly full handshakes, and the windows with mostly resumed handshakes. If no window has
-/// mostly full handshakes, the first list has the windows between both kinds.
+/// mostly full handshakes, the first list has the windows with a mixture of full and resumed handshakes.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()

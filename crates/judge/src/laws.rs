@@ -41,8 +41,8 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
 }
 
 /// Returns two numbers of requests in flight of one trial: the counted number, and the number by Little's law (rate
-/// times response time). Both numbers come from one window, so they should agree. Returns `None` if many requests were
-/// never answered, since these requests have no response time.
+/// times response time). The counted and the computed number come from one window, so they should agree. Returns `None`
+/// if many requests were never answered, since these requests have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::SClients { .. } => 0.0,
@@ -161,8 +161,8 @@ mod tests {
         let (seen, law) = little(&trial).unwrap();
         assert!((law / seen - 1.0).abs() < 0.01, "{seen} {law}");
         (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (0, 0);
-        // Seen with `python3 -m http.server` at 5,000/s: 111 of 114 requests in flight waited on connections that the
-        // server never accepted.
+        // This case occurred with `python3 -m http.server` at 5,000/s: 111 of 114 requests in flight waited on
+        // connections that the server never accepted.
         trial.intensity =
             Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         (trial.rates.concurrency, trial.tally.phantom) = (114.0, 111);

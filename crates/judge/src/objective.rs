@@ -1,5 +1,5 @@
-//! Limits of the objective, and the test whether a trial meets them. Both the search in the crate `lab` and the
-//! findings use these functions.
+//! Limits of the objective, and the test whether a trial meets them. The search in the crate `lab` and the findings use
+//! the functions of this module.
 
 use run::number::{Unit, quantity};
 use run::{AnswerTime, Breach, BreachKind, Limits, Run, Summary, SummaryFigure, TimeFigure, Trial, TrialKind};
@@ -61,8 +61,9 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run. This is the plan's objective if the plan limits any time. Otherwise, the limit is
-/// derived from the median response time without load (reasons in `docs/explanation/capacity.md`).
+/// Returns the objective of a run. The result is the plan's objective if the plan limits any time. If the plan limits
+/// no time, the limit is derived from the median response time without load (reasons in
+/// `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {
@@ -107,9 +108,9 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
 }
 
-/// Returns the median response time without load, microseconds. This is the smaller of the medians of the two lightest
-/// steps, since one of these steps may have been disturbed. Of several repeats, only the first is used, so that all
-/// repeats have one objective. Steps with mostly refusals are left out, because refusals are quick.
+/// Returns the median response time without load, microseconds. The result is the smaller of the medians of the two
+/// lightest steps, since other programs may have disturbed one of these steps. Of several repeats, only the first is
+/// used, so that all repeats have one objective. Steps with mostly refusals are left out, because refusals are quick.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
     let first_repeat = run.repeats().next().unwrap_or_default();
     let steps: Vec<&Trial> = first_repeat
@@ -319,8 +320,8 @@ mod tests {
         assert!(!holds(&t, &limits(&Run::default())));
     }
 
-    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. This stall must
-    /// not stay hidden.
+    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. The figures must
+    /// show the stall of these four requests.
     #[test]
     fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {
         let limits = Limits { p99_us: Some(20_000.0), errors: 0.0, ..Limits::default() };

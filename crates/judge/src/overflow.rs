@@ -25,8 +25,8 @@ pub(crate) struct Overflow<'a> {
     /// Drops that the kernel counted in the namespace, but not at this server's listener.
     pub(crate) elsewhere: f64,
     /// The larger of two shares, 0 to 1. The first share is the number of dropped connects divided by the number of all
-    /// connects. The second share is the part of the clients' time that dropped connects cost. A client repeats a
-    /// dropped connect only after a second.
+    /// connects. The second share is the part of the clients' time that was lost by dropped connects. A client repeats
+    /// a dropped connect only after a second.
     pub(crate) share: f64,
     /// Share of all connects that were dropped, 0 to 1.
     pub(crate) of_connects: f64,

@@ -1,7 +1,7 @@
-//! The number of requests that a server handles at a time, compared with counts that may explain this number. These
-//! counts are children of a master process, threads of one name, and connections to an upstream. A count equal to this
-//! number identifies the workers. A count of workers far above this number shows that most workers wait for something
-//! else.
+//! The number of requests that a server handles at a time, compared with counts that may explain this number. The
+//! compared counts are children of a master process, threads of one name, and connections to an upstream. A count equal
+//! to this number identifies the workers. A count of workers far above this number shows that most workers wait for
+//! something else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -121,8 +121,8 @@ pub(crate) fn requests(places: f64) -> String {
     format!("{} request{}", figure(shown), if shown == 1.0 { "" } else { "s" })
 }
 
-/// Relative difference below which a number of requests is shown as a whole number. This constant affects only the
-/// display.
+/// Relative difference below which a number of requests is shown as a whole number. The rounding affects only the
+/// displayed text.
 const WHOLE: f64 = 0.02;
 
 /// Returns the processes of the server and of the upstreams on its machine, keyed by process ID. Each process comes

@@ -33,8 +33,8 @@ pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
-/// Returns true if the measured window has answers, but no good answer. In this case, all response times of the window
-/// belong to refusals.
+/// Returns true if the measured window has answers, but no good answer. Without a good answer, all response times of
+/// the window belong to refusals.
 pub(crate) fn none_good(trial: &Trial) -> bool {
     refused(trial) >= 1.0
 }
@@ -52,8 +52,9 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer. In this case, the count is at most the number of
-/// connections that the server's listener dropped. The other requests may merely still wait for their turn.
+/// drain, counts only the requests on connections without any answer. The number of these requests is then limited to
+/// the number of connections that the server's listener dropped. The other requests may merely still wait for their
+/// turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;

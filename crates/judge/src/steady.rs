@@ -3,10 +3,10 @@
 //!
 //! A line is fitted to the later half of the series, but to at least [`LEAST`] and at most [`MOST`] intervals. The rate
 //! is steady if the line's drift over these intervals is at most [`STILL_DRIFTS`] of the mean rate. The rate is also
-//! steady if the drift may be noise. In this case, the 95 % interval of the slope contains zero, and the drift is at
-//! most [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at most
-//! [`VARIATION`]; a rate in bursts exceeds this value. A rate that is always zero is not steady, because no request
-//! completes.
+//! steady if the drift may be noise. The drift may be noise if the 95 % interval of the slope contains zero, and the
+//! drift is at most [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at
+//! most [`VARIATION`]; a rate in bursts exceeds this value. A rate that is always zero is not steady, because no
+//! request completes.
 
 use run::Steady;
 

@@ -28,8 +28,8 @@ pub enum Plateau {
     NoResult,
 }
 
-/// Returns the settings of a trial that change the server, its load or the network path. These settings must be equal
-/// in all steps of a sweep.
+/// Returns the settings of a trial that change the server, its load or the network path. All steps of a sweep must have
+/// equal values of these settings.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     (key.record_bytes, key.cold, &key.values)
 }
@@ -92,10 +92,10 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
     usable.copied().min_by(|a, b| clients(a).total_cmp(&clients(b)))
 }
 
-/// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. This threshold also ends the
-/// sweep of `loadline find`. A sweep that ended for lack of growth therefore has a plateau even if its last step is the
-/// decisive step. A sweep that ran out of time has a plateau if an open loop offered more than the sweep's highest
-/// rate, and completed no more.
+/// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. The sweep of `loadline find`
+/// also ends at the threshold [`FLAT`]. A sweep that ended for lack of growth therefore has a plateau even if its last
+/// step is the decisive step. A sweep that ran out of time has a plateau if an open loop offered more than the sweep's
+/// highest rate, and completed no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;

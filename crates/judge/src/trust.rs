@@ -35,8 +35,8 @@ impl TrustReport {
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
-    // If the rate changed during the run, no single value describes the rate. This warning matters more than most
-    // others, so it comes early.
+    // If the rate changed during the run, no single value describes the rate. The warning about a changed rate matters
+    // more than most other warnings, so it comes early.
     let changed = drift::throughputs(facts);
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
     // On a busy machine, every other figure is less sure, so this warning comes early and always stays visible.
@@ -181,7 +181,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         percent(difference)
     );
     // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // the difference. In this case, the check neither fails nor passes.
+    // the difference. The check then neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -296,8 +296,8 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
 
 fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
-    // If the longest response time is unknown, another tool collected the figures. In this case, no warning about p99
-    // is needed.
+    // If the longest response time is unknown, another tool collected the figures. Figures of another tool need no
+    // warning about p99.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
             "only {} measured{}: p99 depends on {} of them",

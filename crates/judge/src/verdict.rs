@@ -83,7 +83,7 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-/// Returns true for a run that can show no limit. Only the rule `unknown` judges such a run.
+/// Returns true for a run that can show no limit. Only the rule `unknown` judges a run that can show no limit.
 fn is_mute(facts: &Facts<'_>) -> bool {
     // If the server or the generator died in the decisive trial, no rule reads this trial's counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());

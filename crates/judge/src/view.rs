@@ -97,8 +97,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the growth of a counter over the whole trial, summed over all instances. For a gauge, returns the
-    /// largest value of any instance. This figure suits events that depend on timers of a second, which the measured
-    /// window may miss.
+    /// largest value of any instance. The growth over the whole trial suits events that depend on timers of a second,
+    /// which the measured window may miss.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {

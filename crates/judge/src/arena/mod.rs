@@ -74,8 +74,8 @@ fn words(plan: &run::ArenaProfile) -> String {
     format!("{scheme} {what}{version}, {connections}")
 }
 
-/// Returns a note for each server whose capacity comes from closed-loop clients. Such a capacity cannot be compared
-/// with the open-loop capacities of the other servers.
+/// Returns a note for each server whose capacity comes from closed-loop clients. A capacity from closed-loop clients
+/// cannot be compared with the open-loop capacities of the other servers.
 fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = String> {
     let searches = state.searches.iter().filter(move |search| search.place.profile == profile);
     searches.filter_map(|search| {

@@ -68,8 +68,8 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns the reason not to rank the server if the generator or the network was the bottleneck. Late requests are not
-/// the server's fault in this case.
+/// Returns the reason not to rank the server if the generator or the network was the bottleneck. If the generator or
+/// the network was the bottleneck, late requests are not the server's fault.
 fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let verdict = &run.findings.bottleneck;
     let sentence = |otherwise: &str| {

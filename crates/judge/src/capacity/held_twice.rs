@@ -5,10 +5,10 @@ use run::{Limits, Trial};
 use crate::objective::holds;
 
 /// Returns the second-highest rate at which a window of the search met the objective. Counts only rates below every
-/// rate that missed the objective. Returns 0 if fewer than two such rates exist.
+/// rate that missed the objective. Returns 0 if fewer than two windows met the objective at these rates.
 ///
-/// If only a few answers in each window are late, the queueing model is uncertain. In this case, the model's best
-/// estimate may lie below rates at which all windows met the objective.
+/// If only a few answers in each window are late, the queueing model is uncertain. An uncertain model's best estimate
+/// may lie below rates at which all windows met the objective.
 pub(super) fn held_twice(search: &[&Trial], limits: &Limits) -> f64 {
     let offered = |t: &Trial| t.rates.offered_rate;
     let (held, broke): (Vec<&Trial>, Vec<&Trial>) = search.iter().partition(|t| holds(t, limits));
@@ -24,8 +24,8 @@ mod tests {
     use crate::Facts;
     use crate::planted::PlantedRun;
 
-    /// Seen on a real server: windows at 248 to 297 requests/s met the objective, and a window at 357 requests/s did
-    /// not. An earlier version reported a capacity of 277/s, below a rate that had met the objective.
+    /// This case occurred on a real server: windows at 248 to 297 requests/s met the objective, and a window at 357
+    /// requests/s did not. An earlier version reported a capacity of 277/s, below a rate that had met the objective.
     #[test]
     fn two_windows_that_held_are_below_the_capacity() {
         let of = |rates: &[f64]| {

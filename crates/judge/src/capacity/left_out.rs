@@ -21,7 +21,7 @@ fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
 }
 
 /// Returns the periods in which the machine did not let the generator run. If the generator and the server share CPUs,
-/// a busy server also delays the generator. In this case, the result is empty.
+/// the result is empty, because a busy server also delays the generator.
 fn held_up(trial: &Trial) -> &[Window] {
     let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
     if shared { &[] } else { &trial.measured.held_up }
@@ -44,8 +44,8 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
     // If no other program took too much CPU time during the load, only pauses can have disturbed the window. If none of
-    // these pauses lies in the window, a pause before the window left a backlog of requests. This earlier pause is
-    // counted.
+    // these pauses lies in the window, a pause before the window left a backlog of requests, and counts as the one
+    // pause.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };

@@ -68,8 +68,8 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     match found {
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
-        // Too little undisturbed time remains. This estimate includes the disturbed time of `windows`, but leaves out
-        // the spoiled windows.
+        // Too little undisturbed time remains. The returned estimate includes the disturbed time of `windows`, but
+        // leaves out the spoiled windows.
         None => by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found }),
     }
 }

@@ -33,8 +33,8 @@ struct Held {
 /// says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides are judged by the objective of the first old run. Otherwise each run could have its own objective,
-    // derived from its unloaded response time.
+    // Both sides are judged by the objective of the first old run. Without this rule, each run could have its own
+    // objective, derived from its unloaded response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());

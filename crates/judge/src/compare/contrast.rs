@@ -144,8 +144,8 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Returns the uncertainty with conditions as observations. This method is used if a side has a single window under
-/// some condition.
+/// Returns the uncertainty with conditions as observations. Conditions are the observations if a side has a single
+/// window under some condition.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;

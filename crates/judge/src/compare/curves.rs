@@ -10,7 +10,7 @@ use stats::average;
 
 /// Quantiles of the response time in the curve.
 const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999];
-/// Minimum number of requests slower than a quantile. The curve leaves out quantiles with fewer slower requests.
+/// Minimum number of requests that must be slower than a quantile, so that the curve shows this quantile.
 const BEYOND: f64 = 5.0;
 
 /// Makes both curves. `swept` contains the windows of both sides for each condition with a number of clients. For two

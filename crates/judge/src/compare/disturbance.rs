@@ -3,9 +3,9 @@
 //! Another program on the machine uses the server's caches and CPUs, so each request costs the server more CPU time.
 //! Other programs run in bursts, which fall into the windows of one server or the other server by chance. Each figure
 //! is therefore compared at equal CPU use of other programs. To do so, a straight line is fitted to the windows of each
-//! side: the figure's logarithm as a function of other programs' CPU use. Both lines have the same slope (analysis of
-//! covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the windows is
-//! random, so bursts favour neither side.
+//! side: the figure's logarithm as a function of other programs' CPU use. The lines of both sides have the same slope
+//! (analysis of covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the
+//! windows is random, so bursts favour neither side.
 //!
 //! A server may itself cause the CPU use of other programs, for example through a process that loadline does not
 //! follow. Therefore, if other programs certainly took more CPU time in one side's windows, the whole adjustment is

@@ -2,7 +2,7 @@
 //! exist.
 //!
 //! The share of each side is the mean over conditions. The difference has Newcombe's interval (1998, method 10, from
-//! two Wilson intervals). This interval has a positive width even if no request failed.
+//! two Wilson intervals). Newcombe's interval has a positive width even if no request failed.
 //!
 //! Failures come in bursts, so requests are not independent. The shares of windows (or of runs, if each side has at
 //! least three) therefore scatter more than shares of independent requests would. The measured variance, divided by the
@@ -17,8 +17,8 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares, 0 to 1, that counts as no difference. An objective that allows fewer failures does
-/// not reduce this value.
+/// Largest difference of two shares, 0 to 1, that counts as no difference. The value is the same if the objective
+/// allows fewer failures.
 pub(crate) const SAME: f64 = 1e-3;
 
 /// Compares the shares of failed requests. Returns `None` if no condition has requests of both sides.

@@ -42,8 +42,8 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// Makes a figure that is a part of another figure. The part does not influence the result, because time may move from
-/// one part to another while the sum does not change.
+/// Makes a figure that is a part of another figure, as user CPU time is a part of CPU time. Such a part does not
+/// influence the result, because time may move from one part to another while the sum does not change.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
@@ -100,8 +100,8 @@ fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     first?.figure(figure).exact().and_then(positive)
 }
 
-/// IDs of the costs per request that the table already shows under other names. These costs are left out of the further
-/// figures.
+/// IDs of the costs per request that the table already shows under other names. The further figures leave out these
+/// costs.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 

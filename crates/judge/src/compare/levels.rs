@@ -1,9 +1,9 @@
 //! Significance levels of a comparison: the chance with which equal servers get "faster" or "slower" for each figure.
 //!
 //! Figures are grouped into families. The figures of a family share one level (weighted Bonferroni correction). The
-//! server's CPU time per request scatters least, so it gets half of its family's level. The other figures of this
-//! family share the other half. If the data is analysed several times (looks), each figure's level is divided among the
-//! looks.
+//! server's CPU time per request scatters least, so it gets half of its family's level. All other figures of this
+//! family together get the other half. If the data is analysed several times (looks), each figure's level is divided
+//! among the looks.
 
 use run::{ComparedFigure, FigureRole};
 

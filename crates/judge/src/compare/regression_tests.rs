@@ -81,7 +81,7 @@ fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     assert_eq!((of(&c, "failed share").open, of(&c, "failed share").new), ([0, 60], 0.0));
 }
 
-/// Failures come in bursts, so only a few windows have failures. Neither side is worse than the other.
+/// Failures come in bursts, so only a few windows have failures. The old and the new side are equal in truth.
 #[test]
 fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
     let told = (0..200).filter(|seed| {

@@ -6,8 +6,9 @@
 //!
 //! Second, a server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required
 //! figures must pass, so each is tested at the full level of 5 % (R. Berger, *Technometrics* 24, 1982). If a figure
-//! does not certainly differ, each end of its interval is a bound that is correct in 95 of 100 comparisons. Such an
-//! interval always includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
+//! does not certainly differ, each end of its interval is a bound that is correct in 95 of 100 comparisons. The
+//! interval of a figure that does not certainly differ always includes "no change" (J. Hsu and others, *Biometrika* 81,
+//! 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -128,7 +129,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
         return None;
     }
     let Some(widths) = widths.filter(|_| c.low.is_some()) else {
-        // This factor gives enough data for an interval, but the width of this interval is unknown.
+        // Data that grows by the factor `times` is enough for an interval, but the width of this interval is unknown.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         let times = (FEWEST_WINDOWS as f64 / fewest as f64).ceil();
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));

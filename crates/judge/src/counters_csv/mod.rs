@@ -11,8 +11,8 @@
 //!
 //! Each column is an input of at least one row of [`QUANTITIES`]. An empty cell means that the value is unknown. Lines
 //! that begin with `#` are comments. A column `printed.NAME` holds the value that a book or paper prints for a
-//! quantity. The report shows the recomputed value next to the printed value. The report marks the row if the two
-//! values differ by more than 0.5 % (`loadline explain rule-9`).
+//! quantity. The report shows the recomputed value next to the printed value. The report marks the row if the
+//! recomputed and the printed value differ by more than 0.5 % (`loadline explain rule-9`).
 
 mod as_run;
 mod quantities;

@@ -15,7 +15,7 @@ pub(super) struct Figure {
     pub(super) lost: Option<f64>,
     /// True if the search ended too early, so the capacity is only a lower bound.
     pub(super) none_failed: bool,
-    /// Rate of answers that refused the request, per second. These answers are not part of the rate of good answers.
+    /// Rate of answers that refused the request, per second. The rate of good answers does not include refusals.
     pub(super) refused: f64,
     /// Source of the capacity, if only closed-loop clients reached it.
     pub(super) closed_loop: Option<ClosedLoopSource>,

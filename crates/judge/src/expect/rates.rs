@@ -35,8 +35,8 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns the share of failed requests with Wilson's interval (1927). This interval has a positive width even if
-    /// no request failed.
+    /// Returns the share of failed requests with Wilson's interval (1927). Wilson's interval has a positive width even
+    /// if no request failed.
     pub(super) fn failed(&self) -> Figure {
         let counts = self.0.iter().map(|t| failed_and_all(t));
         let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));

@@ -42,7 +42,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns a percentile. Its interval comes from order statistics.
+    /// Returns a percentile. The interval of the percentile comes from order statistics.
     fn percentile(
         &self,
         time: AnswerTime,

@@ -32,8 +32,8 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     every_sentence_is_said_by_some(&runs);
 }
 
-/// Texts that the checks below search for. Each text must occur in a sentence about some run. Otherwise a check might
-/// pass only because a sentence was reworded.
+/// Texts that the checks below search for. Each text must occur in a sentence about some run. If a text occurred
+/// nowhere, a check might pass only because a sentence was reworded.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,

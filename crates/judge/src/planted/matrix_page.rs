@@ -149,8 +149,8 @@ fn tier(tier: Tier) -> String {
     format!("| {name} | {} |\n", of.join(", "))
 }
 
-/// Returns a line about a pair in which the later of the two rules wins. The line gives the reason: the winner explains
-/// the other rule, has a higher tier, or is more probable.
+/// Returns a line about a pair in which the later of the two rules wins. The line gives the reason why the later rule
+/// wins: it explains the other rule, has a higher tier, or is more probable.
 fn decided(ids: &[&str], (row, column, cell): &(usize, usize, &Cell)) -> String {
     let of = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let (Some(upper), Some(lower)) = (of(ids[*row]), of(ids[*column])) else { return String::new() };

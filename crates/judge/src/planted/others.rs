@@ -1,6 +1,6 @@
-//! Tests with counters that other programs on the host can change, too. If only another program raises such a counter,
-//! the rule that reads this counter must not report a bottleneck. If the measured load also shows the symptom, the rule
-//! must report the bottleneck.
+//! Tests with counters that other programs on the host can change, too. If only another program raises the counter of a
+//! rule, the rule must not report a bottleneck. If the measured load also shows the symptom, the rule must report the
+//! bottleneck.
 
 use super::shared_signs::{NEVER_FOR, SHARED, SHARED_GROUPS, healthy, limited};
 use super::{PlantedRun, Who};

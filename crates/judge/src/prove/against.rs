@@ -69,8 +69,9 @@ impl Against {
 
 const TOGETHER: &str = "the levers were always on together, so their effects cannot be separated";
 
-/// Returns the regressors of a slot. Each lever has two regressors. The first is 1 if the lever is on, else 0. The
-/// second is the first regressor of the preceding slot, minus the first regressor of this slot.
+/// Returns the regressors of a slot. Each lever has two regressors. The first regressor is 1 while the lever is on, and
+/// 0 while the lever is off. The second regressor is the first regressor of the preceding slot, minus the first
+/// regressor of this slot.
 pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     let on = |l: &LeverSlots, t: usize| f64::from(u8::from(l.on[t]));
     let now = levers.iter().map(|l| on(l, t));
@@ -95,7 +96,7 @@ struct Step {
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
         // Variance of the level after the slots so far, in units of the variance of one slot's noise. After the first
-        // slot, the two variances are equal.
+        // slot, the variance of the level equals the variance of one slot's noise.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -159,7 +160,8 @@ mod tests {
     }
 
     /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. The
-    /// first error uses the variance of movement that the model chooses. The second error uses the variance `moves`.
+    /// first standard error uses the variance of movement that the model chooses, and the second one uses the variance
+    /// `moves`.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();

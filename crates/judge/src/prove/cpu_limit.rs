@@ -203,19 +203,20 @@ mod tests {
     #[test]
     fn serial_work_on_the_cpu_is_told_from_full_cpus() {
         for (signs, limit) in [
-            // Seen with the threads of an interpreter that has a global lock, and with arithmetic under a mutex.
+            // This case occurred with the threads of an interpreter that has a global lock, and with arithmetic under a
+            // mutex.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
-            // Seen with a dispatcher that moved between two threads.
+            // This case occurred with a dispatcher that moved between two threads.
             (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
-            // Seen with an event loop that was 88 % busy, and with an event loop beside a thread pool.
+            // This case occurred with an event loop that was 88 % busy, and with an event loop beside a thread pool.
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
-            // Seen with several workers, each of which computes and waits.
+            // This case occurred with several workers, each of which computes and waits.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),

@@ -1,5 +1,5 @@
-//! Decision table for the outcome of an experiment. Its inputs are the effects of the levers (which slow resources or
-//! change the load), the predicted effects, and direct observations.
+//! Decision table for the outcome of an experiment. The inputs of the table are the effects of the levers (which slow
+//! resources or change the load), the predicted effects, and direct observations.
 
 use run::ProofOutcome;
 
@@ -184,8 +184,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the verdict's resource. In this case, only the verdict `not-saturated` can
-/// be proven, by a larger load that raised throughput as predicted.
+/// Decides the outcome if no lever acted on the verdict's resource. Without a lever on the verdict's resource, only the
+/// verdict `not-saturated` can be proven: a larger load must raise throughput as predicted.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {

@@ -54,11 +54,12 @@ enum Known {
 
 /// Estimates elasticities from the slots of a trial. If this is impossible, the error message gives the reason.
 ///
-/// The elasticity of a resource is at most its utilization. With one client and no queue, both are equal. If threads
-/// need the resource for only a small share of the time, its elasticity lies between 0 and this share. In this case,
-/// the elasticity need not be measured. This bound is also used if the interval of the regression is wider than the
-/// bound. If a lever took much less than planned, the elasticity is unknown, even if such a bound is known. The cause
-/// that kept the lever from the CPU may also have kept the slowed threads from the CPU.
+/// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
+/// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
+/// share. A small share makes a measurement of the elasticity unnecessary. The small share is also used as a bound if
+/// the interval of the regression is wider than the share. If a lever took much less than planned, the elasticity
+/// counts as unknown, even if the small share is known. The cause that kept the lever from the CPU may also have kept
+/// the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -95,7 +96,7 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
 
 /// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. The bound is the
 /// measured share of this time, if known. Otherwise, the bound is the share of the CPU that the CPU thief (a busy loop)
-/// did not get. Returns `None` if both are unknown.
+/// did not get. Returns `None` if neither the measured share nor the share of the CPU thief is known.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -135,9 +136,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Handles two levers that slow each other's resource nearly as much as their own. Examples are the levers of a
-    /// client and of a server on the same CPUs. For such levers, the equations give only the sum of both elasticities.
-    /// The elasticity of the less used resource is therefore bounded instead, which makes the other elasticity more
-    /// precise.
+    /// client and of a server on the same CPUs. For levers that slow each other's resource, the equations give only the
+    /// sum of both elasticities. The elasticity of the less used resource is therefore bounded instead, which makes the
+    /// other elasticity more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);

@@ -10,8 +10,8 @@ use crate::single::sides_of;
 use crate::thresholds::MOST;
 use crate::view::View;
 
-/// Returns true if throughput may mostly follow the speed of the server's CPU. In this case, a trial with fewer CPUs is
-/// useful. Returns `None` if the effect of the speed was not measured.
+/// Returns true if throughput may mostly follow the speed of the server's CPU. If throughput may follow this speed, a
+/// trial with fewer CPUs is useful. Returns `None` if the effect of the speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
@@ -32,8 +32,8 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if a rate limit that delays answers would also explain the signs. In this case, the verdict is a fixed
-/// number of workers, but no counter shows the workers or their queue.
+/// Returns true if the verdict is a fixed number of workers, but no counter shows the workers or their queue. A rate
+/// limit that delays answers would also explain such a verdict.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
@@ -48,8 +48,8 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, throughput falls in
         // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // The levers do not change other limits, such as workers, locks and pools. Throughput therefore does not
-        // change.
+        // These levers (more load, fewer CPUs, more source addresses) do not change limits such as workers, locks and
+        // pools. Throughput therefore does not change.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

@@ -65,9 +65,10 @@ fn is_throttled(view: &View<'_>) -> bool {
     throttled(view).is_some_and(|held| held.share >= THROTTLED)
 }
 
-/// Adds the share of the generator's CPU if there was no time for slots with its lever. This share is at most the
-/// utilization of the CPU. The upper bound of the share is therefore the part of the decisive trial in which the
-/// generator's threads ran or waited for a CPU. Adds nothing for a generator that is at its quota or on several hosts.
+/// Adds the share of the generator's CPU if there was no time for slots with its lever. The share of throughput that a
+/// CPU explains is at most the CPU's utilization. The upper bound of the share is therefore the part of the decisive
+/// trial in which the generator's threads ran or waited for a CPU. Adds nothing for a generator that is at its quota or
+/// on several hosts.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     let is_untried =
         proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();
@@ -84,8 +85,8 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     proof.elasticities.push(Elasticity { lever: CLIENT_CPU.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
-/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. These two elasticities
-/// are no parts of the throughput.
+/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. The elasticities for
+/// the number of CPUs and for the load are no parts of the throughput.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));

@@ -7,8 +7,8 @@
 //! upstreams.
 //!
 //! The share of another lever is its effect divided by the effect of slowing everything. In an open queueing network,
-//! all queues and delays have a share of the mean response time. These shares add up to exactly 1 for any dose (Jackson
-//! 1957).
+//! all queues and delays have a share of the mean response time. The shares of all queues and delays add up to exactly
+//! 1 for any dose (Jackson 1957).
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -249,8 +249,8 @@ fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResp
 /// Function that selects one figure from the effects of the levers.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// Returns a part, divided by the effect of slowing everything, with an interval. Returns `None` if the effect of
-/// slowing everything may be zero.
+/// Returns the share of the response time that a part adds: the part's effect, divided by the effect of slowing
+/// everything. Also returns the interval of the share. Returns `None` if the effect of slowing everything may be zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
@@ -314,8 +314,8 @@ mod tests {
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
-            // The divisor (the effect of slowing everything) is noisy, too, which biases the quotient. This bias is
-            // small compared with the interval.
+            // The divisor (the effect of slowing everything) is noisy, too, which biases the quotient. The bias of the
+            // quotient is small compared with the interval.
             assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
         }
     }

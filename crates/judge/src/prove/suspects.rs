@@ -27,7 +27,7 @@ pub struct Suspect {
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
 /// unobserved host, or network distance. The share of throughput that such a cause explains is part of the remainder,
-/// which no lever explains. These bottlenecks are tested indirectly: all levers should have no effect.
+/// which no lever explains. Bottlenecks without a lever are tested indirectly: all levers should have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -86,8 +86,8 @@ pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
 
-/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If there is no such row, returns the first row
-/// that tests the verdict.
+/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If this lever does not test the verdict,
+/// returns the first row that tests the verdict.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }

@@ -90,8 +90,8 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() {
-        // In this case, the sign is only indirect. SYNs that the network lost slow down connects, too, and the host's
-        // counter may count the drops of another listener.
+        // If the server's own listener shows no overflow, the signs are only indirect. SYNs that the network lost slow
+        // down connects, too, and the host's counter may count the drops of another listener.
         confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its own connects were dropped and repeated.
@@ -149,8 +149,8 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    /// Seen with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. The queue dropped 12 % of
-    /// the connects, and the generator lacked CPU time.
+    /// This case occurred with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. The queue
+    /// dropped 12 % of the connects, and the generator lacked CPU time.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();

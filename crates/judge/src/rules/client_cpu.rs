@@ -1,5 +1,5 @@
-//! Rule for a generator without CPU time left. Its threads are full or wait for a CPU, or its rate is close to its
-//! highest rate without a network.
+//! Rule for a generator without CPU time left. The generator's threads are full or wait for a CPU, or the generator's
+//! rate is close to its highest rate without a network.
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;

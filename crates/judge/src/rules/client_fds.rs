@@ -48,8 +48,8 @@ mod tests {
         assert_eq!(run.findings.bottleneck.id, "client-fds", "{:#?}", run.findings.bottleneck);
     }
 
-    /// A trial that has no descriptor even for its first connect completes nothing. Such a trial is therefore not part
-    /// of the sweep, but the trial's failed connects count.
+    /// A trial that has no descriptor even for its first connect completes nothing. The sweep leaves out a trial that
+    /// completes nothing, but the trial's failed connects count.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();

@@ -190,7 +190,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns the completed rate of an open loop if the run has no sweep, nearly all requests completed, and the objective
-/// was met. In this case, losses delayed some answers, but did not limit the rate.
+/// was met. Losses then delayed some answers at most, but did not limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);

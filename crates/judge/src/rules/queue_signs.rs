@@ -1,4 +1,4 @@
-//! Evidence for a queue inside the server. This evidence is the queue itself, growing response times, or a matching
+//! Evidence for a queue inside the server. The evidence is the queue itself, growing response times, or a matching
 //! count. A count (such as the number of threads) matches if it equals the number of requests handled at a time. The
 //! module also makes evidence about disks and shared CPUs.
 
@@ -60,8 +60,8 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. In this case, no step
-    // has more clients, so the offered and the completed requests are the evidence.
+    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No step has more
+    // clients than the last step, so the evidence is the offered and the completed requests.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
@@ -113,7 +113,7 @@ pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence
     Some(line(view, "cpu.idle", "", text))
 }
 
-/// Returns Xmax × R1, the number of requests handled at a time, if both are known and R1 is the service time.
+/// Returns Xmax × R1, the number of requests handled at a time, if Xmax and R1 are known and R1 is the service time.
 pub(super) fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * crate::laws::service_us(facts)? / 1e6)
 }

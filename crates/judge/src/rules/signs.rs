@@ -18,8 +18,8 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Returns the verdict of the rules about the generator's local ports and file descriptors. These rules count the
-/// connects that failed before any packet was sent.
+/// Returns the verdict of the rules about the generator's local ports and file descriptors. The rules about ports and
+/// descriptors count the connects that failed before any packet was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,
@@ -29,8 +29,8 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.count(kind);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // The sweep leaves out steps that lacked connections. These steps count, too, unless the remaining steps show that
-    // throughput stopped growing.
+    // The sweep leaves out steps that lacked connections. Steps that lacked connections count here, too, unless the
+    // remaining steps show that throughput stopped growing.
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
     let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));

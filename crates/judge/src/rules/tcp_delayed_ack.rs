@@ -1,5 +1,6 @@
 //! Rule for Nagle's algorithm that waits for a delayed acknowledgement. A response that the server writes in two parts
-//! then takes as long as the receiver's acknowledgement timer (40 ms on Linux). Both sides are idle during this time.
+//! then takes as long as the receiver's acknowledgement timer (40 ms on Linux). Client and server are idle while they
+//! wait for this timer.
 
 use run::{FigureUnit, ThreadState, Trial};
 
@@ -105,7 +106,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns evidence that at least as many threads of the server sleep as requests are in flight. Sleeping threads may
-/// write their answers slowly by themselves. In this case, neither Nagle's algorithm nor the timer causes the wait.
+/// write their answers slowly by themselves, so the wait need not come from Nagle's algorithm and the timer.
 fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     let in_flight = facts.decisive?.rates.concurrency;
     let profile = facts.run.sampled_waits()?;
@@ -219,8 +220,8 @@ mod tests {
         }
     }
 
-    /// Seen on loopback: a measured round trip of 19 ms, a minimum of 6 µs, and data that Nagle's algorithm kept in the
-    /// send queues.
+    /// This case occurred on loopback: a measured round trip of 19 ms, a minimum of 6 µs, and data that Nagle's
+    /// algorithm kept in the send queues.
     #[test]
     fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
         let mut run = PlantedRun::new(41_000.0, 500.0)
@@ -256,8 +257,8 @@ mod tests {
         assert_ne!(planted(40_000.0), "tcp-delayed-ack");
     }
 
-    /// Seen with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`, its answers
-    /// take just as long, so Nagle's algorithm is not the cause.
+    /// This case occurred with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`,
+    /// its answers take just as long, so Nagle's algorithm is not the cause.
     #[test]
     fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
         let planted = |sleepers_per_request: f64| {

@@ -2,8 +2,8 @@
 //! sender wait.
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
-//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. The kernel counts the gaps
-//! between these packets in neither figure. With pacing, the kernel reports 24 to 50 % for a transfer that only the
+//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. Neither kernel figure
+//! includes the gaps between paced packets. With pacing, the kernel reports 24 to 50 % for a transfer that only the
 //! window limits.
 //!
 //! The kernel's figures therefore only show which sender to examine. Two other figures decide: the bytes per round trip
@@ -182,7 +182,7 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
 }
 
 /// Computes the share of the response time for which a transfer must wait, if each round trip carries one window (RFC
-/// 9293, section 3.8.6). This computation works even in short trials, in which connections are read too seldom for the
+/// 9293, section 3.8.6). The computation works even in short trials, in which connections are read too seldom for the
 /// wait to be seen.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();

@@ -106,8 +106,8 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) cpus: Option<Signal>,
     /// CPU use of all programs on the server's CPUs.
     pub(crate) chain: Option<Chain>,
-    /// Evidence from the growth of throughput and from queues, as log odds. This evidence is added to the log odds of
-    /// the signals.
+    /// Evidence from the growth of throughput and from queues, as log odds. The value is added to the log odds of each
+    /// signal.
     pub(crate) shift: f64,
     workers: Vec<Task>,
 }

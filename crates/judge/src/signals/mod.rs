@@ -1,8 +1,8 @@
 //! Signals: named values with their intervals. Each signal is compared with one threshold.
 //!
 //! A signal near its threshold is weak evidence, and a signal far from it is strong evidence. The distance from the
-//! threshold, divided by the signal's width, is a logarithm of odds (a logistic curve). These are the odds that the
-//! true value is above the threshold. Evidence adds up as log odds, so no rule switches abruptly at a threshold.
+//! threshold, divided by the signal's width, is the logarithm of the odds that the true value is above the threshold (a
+//! logistic curve). Evidence adds up as log odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
 use stats::Sample;
@@ -153,8 +153,8 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// Seen with processes that were read less often than the CPUs. An earlier version treated parts of the window with
-    /// fewer than two samples as idle.
+    /// This case occurred with processes that were read less often than the CPUs. An earlier version treated parts of
+    /// the window with fewer than two samples as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

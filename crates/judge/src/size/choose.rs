@@ -12,8 +12,8 @@ pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
 }
 
-/// Cost of a setting (CPUs, or CPUs per request), and its negative capacity. This capacity decides between settings of
-/// equal cost.
+/// Cost of a setting (CPUs, or CPUs per request), and the setting's negative capacity. Of settings with equal cost, the
+/// setting with the larger capacity is preferred.
 type Price = (f64, f64);
 
 fn price(step: &SizeStep, goal: SizeGoal) -> Option<Price> {
@@ -32,8 +32,9 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// cheaper. Of equally cheap settings, returns the setting with the largest capacity.
 ///
 /// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The bound cannot show
-/// how many CPUs the setting needs per request. With the goal of the fewest CPUs per request, such a setting may cost
-/// no more than the cheapest setting with a known capacity. In this case, the function returns no cheapest setting.
+/// how many CPUs the setting needs per request. The goal may be the fewest CPUs per request. If a setting with only a
+/// lower bound may then be as cheap as the cheapest setting with a known capacity, the function returns no cheapest
+/// setting.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
@@ -75,8 +76,8 @@ mod tests {
         assert_eq!(cheapest(&steps, SizeGoal::Cpus), (None, vec![]));
     }
 
-    /// Seen with a real server: half a CPU completed 105,000/s. The search with one CPU ended at 31,000/s because its
-    /// time was over.
+    /// This case occurred with a real server: half a CPU completed 105,000/s. The search with one CPU ended at 31,000/s
+    /// because its time was over.
     #[test]
     fn a_lower_bound_is_enough_for_a_capacity_but_shows_no_cost_per_request() {
         let bound = |cpus, rate, meets| SizeStep { at_least: true, ..step(cpus, rate, meets) };

@@ -1,4 +1,4 @@
-//! Adds causes from inside the processes to the text of a verdict. These causes never change which bottleneck the
+//! Adds causes from inside the processes to the text of a verdict. Causes of waiting never change which bottleneck the
 //! verdict names.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
@@ -134,8 +134,8 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true if a count only reflects the size of a pool of connections. This applies to counts of connections, and
-/// to counts of the peer's processes, such as a database's backends.
+/// Returns true if a count only reflects the size of a pool of connections. Counts that only reflect the pool are
+/// counts of connections, and to counts of the peer's processes, such as a database's backends.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }

@@ -36,9 +36,9 @@ use stats::shares::chance_above_half;
 use crate::thresholds::HOLDER_SURE;
 use crate::view::{View, program};
 
-/// Returns the causes for which requests wait, from one sampled trial of a run. This is the first trial that shows a
-/// cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that the counts of
-/// requests and of waiting threads contradict each other.
+/// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
+/// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that
+/// the counts of requests and of waiting threads contradict each other.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
     let of_trial = |at: usize| {

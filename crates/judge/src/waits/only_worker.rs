@@ -11,7 +11,8 @@ use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 use crate::view::program;
 
-/// Functions of the C library that only make a system call. The caller of such a function says more about the wait.
+/// Functions of the C library that only make a system call. The caller of a function that only makes a system call says
+/// more about the wait.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "clock_nanosleep",
@@ -121,8 +122,8 @@ pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> 
     most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map(|(function, _)| function.into()).unwrap_or_default()
 }
 
-/// Returns the innermost function of a stack that does more than a system call. Returns an empty text if no such
-/// function has a name. `frames` are separated by semicolons, the outermost first.
+/// Returns the innermost function of a stack that does more than a system call. Returns an empty text if no function
+/// that does more than a system call has a name. `frames` are separated by semicolons, the outermost first.
 fn own_function(frames: &str) -> &str {
     let is_call = |name: &str| SYSTEM_CALLS.contains(&name.trim_start_matches('_'));
     let is_own = |name: &&str| !name.is_empty() && !name.starts_with('[') && !is_call(name);

@@ -150,8 +150,8 @@ impl Model {
     /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). All these
     /// workers are in use, so further clients wait for a worker.
     ///
-    /// A run with a single load level cannot distinguish such workers from a delay of each request. Returns `None` if
-    /// the run has several load levels, no unexplained time, or a known number of workers.
+    /// A run with a single load level cannot distinguish a limited number of workers from a delay of each request.
+    /// Returns `None` if the run has several load levels, no unexplained time, or a known number of workers.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
@@ -235,7 +235,7 @@ impl ServerCpu {
 
 /// Returns the rate of the link in bytes per second, and the share of this rate that a trial used.
 ///
-/// A full link may have an unknown rate, because of a shaper or a device on the path. In this case, the link's rate is
+/// A full link may have an unknown rate, because of a shaper or a device on the path. An unknown rate of a full link is
 /// assumed to be the rate that the link carried in the decisive trial.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
@@ -292,8 +292,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// A link may carry 6 % more than its nominal rate. An earlier version took such a link for two links of half the
-    /// speed. That version predicted half of the real throughput for one client.
+    /// A link may carry 6 % more than its nominal rate. An earlier version took a link that carried 6 % more for two
+    /// links of half the speed, and predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

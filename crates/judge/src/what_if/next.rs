@@ -10,8 +10,8 @@ use crate::thresholds::HALF_USED;
 
 /// Returns the resource that will be full next if the bottleneck `id` is removed.
 ///
-/// If the resource is less than half used, no rate is given. In this case, wake-ups make up much of a request's cost on
-/// the resource, and a request needs fewer wake-ups under a higher load.
+/// If the resource is less than half used, no rate is given. On a lightly used resource, wake-ups make up much of a
+/// request's cost, and a request needs fewer wake-ups under a higher load.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
     let other = |part: &Part| part.id != id && !same_resource(id, part.id);
@@ -33,8 +33,8 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
 }
 
-/// Returns true if the run used less than half of a resource. In this case, the limit of the resource is only a lower
-/// bound.
+/// Returns true if the run used less than half of a resource. The limit that a run gives for a lightly used resource is
+/// only a lower bound.
 pub(super) fn is_lightly_used(facts: &Facts<'_>, part: &Part) -> bool {
     highest(facts) / part.limit() < HALF_USED
 }

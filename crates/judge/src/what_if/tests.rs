@@ -271,7 +271,8 @@ fn users_of_the_run_go_on_thinking() {
     assert!((longer.rate.value / 40.0 - 1.0).abs() < 0.1, "the time is set, not added: {longer:#?}");
 }
 
-/// Every answer takes 20 ms longer. No answer then comes within 15 ms, and 180 ms of a 200 ms limit are left.
+/// Every answer takes 20 ms longer. With the added 20 ms, no answer comes within 15 ms, and 180 ms of a 200 ms limit
+/// are left.
 #[test]
 fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     let with = |p99_us: Option<f64>, delay_s: f64| {
@@ -307,8 +308,8 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
-/// The next bottleneck and the answer of `what-if` come from one network. Both give a resource the same limit, and no
-/// measured rate exceeds this limit.
+/// The next bottleneck and the answer of `what-if` come from one network. The next bottleneck and `what-if` give a
+/// resource the same limit, and no measured rate exceeds this limit.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
@@ -394,8 +395,8 @@ fn sleeps(connections: u32) -> Run {
     run
 }
 
-/// An earlier version of the model left out the sleep. That version predicted 23,500 requests per second, although more
-/// CPUs change nothing.
+/// An earlier version of the model left out the sleep. The version without the sleep predicted 23,500 requests per
+/// second, although more CPUs change nothing.
 #[test]
 fn the_model_contains_time_that_no_counter_explains() {
     for connections in [1, 4, 8] {

@@ -60,7 +60,8 @@ impl Answer {
     }
 }
 
-/// Simulates one network and judges it twice: without and with an experiment. See [`draw`] for `disturbed`.
+/// Simulates one network and judges it twice: without and with an experiment. The function [`draw`] explains the
+/// argument `disturbed`.
 fn case(seed: u64, disturbed: Option<f64>) -> Case {
     let world = draw(seed, disturbed);
     let mut recorded = record(&world, seed);

@@ -133,7 +133,7 @@ impl Writer<'_> {
         };
         let base_us = 2e6 * self.world.way_s + if self.world.shared { 30.0 } else { 120.0 };
         // The acknowledgement of a request travels with the answer, or alone when the delayed-acknowledgement timer
-        // fires. This delay lengthens the round trips that the client measures.
+        // fires. The delay of the acknowledgement lengthens the round trips that the client measures.
         let waits_us = self.seen.latency_us().mean.min(DELAYED_ACK_S * 1e6);
         let rtt_us = base_us + if server { 20.0 } else { 0.2 * waits_us };
         self.put("connection.sampled", "", n.min(SAMPLED));

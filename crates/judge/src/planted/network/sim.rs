@@ -131,7 +131,7 @@ pub(super) struct Sim<'w> {
     pub(super) backlog: VecDeque<usize>,
     /// State of the rate limiter. If the limiter refuses requests, the first value is its number of tokens, and the
     /// second value is the time of their last update. If the limiter delays requests, the second value is the time at
-    /// which the next request may pass. Both times are in seconds.
+    /// which the next request may pass. All times are in seconds.
     pub(super) limiter: (f64, f64),
     pub(super) counts: Counts,
     pub(super) sums: Sums,

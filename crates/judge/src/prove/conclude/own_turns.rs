@@ -1,5 +1,5 @@
-//! Effects of the levers that are tested in turns: trials with and without the lever alternate. These levers are the
-//! verdict's lever (on the resource that the verdict names), a larger load, and more source addresses.
+//! Effects of the levers that are tested in turns: trials with and without the lever alternate. The levers tested in
+//! turns are the verdict's lever (on the resource that the verdict names), a larger load, and more source addresses.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 
@@ -37,8 +37,8 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
-        // A load that is larger by a factor raises throughput by at most this factor. An interval that reaches beyond
-        // the square of the factor is too noisy to decide.
+        // A load that is larger by a factor raises throughput by at most this factor. If the interval of the measured
+        // effect reaches beyond the square of this factor, the effect is too noisy to decide.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,

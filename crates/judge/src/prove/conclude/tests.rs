@@ -44,8 +44,8 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");
 }
 
-/// Seen while other programs used 0.9 of 2 CPUs. The CPUs were full, so it was unknown whether the server's threads can
-/// compute at the same time.
+/// This case occurred while other programs used 0.9 of 2 CPUs. The CPUs were full, so it was unknown whether the
+/// server's threads can compute at the same time.
 #[test]
 fn cpus_that_others_fill_leave_open_whether_more_of_them_help() {
     for id in ["unknown", "server-cpu"] {
@@ -80,8 +80,8 @@ fn a_verdict_by_exclusion_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// Seen at 5.5 requests/s: there was only time for slots with a lever on the server's CPU, and none for a lever on the
-/// generator's CPU.
+/// This case occurred at 5.5 requests/s: there was only time for slots with a lever on the server's CPU, and none for a
+/// lever on the generator's CPU.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {
@@ -421,8 +421,8 @@ fn a_bottleneck_is_never_excluded() {
     assert!(least >= 0.5, "{least}, and a resource below {EXCLUDED} is excluded");
 }
 
-/// Seen with a quota of 0.945 CPUs on an event loop. The lever slows the loop to three quarters of its speed, so that
-/// the loop itself becomes the limit, not the quota.
+/// This case occurred with a quota of 0.945 CPUs on an event loop. The lever slows the loop to three quarters of its
+/// speed, so that the loop itself becomes the limit, not the quota.
 #[test]
 fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

@@ -47,8 +47,8 @@ fn the_elasticity_of_a_resource_is_at_most_its_utilization() {
     assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
 }
 
-/// Seen while a compiler ran on the machine. The generator's CPU thief (a busy loop) took 80 % of a CPU, but the
-/// generator's threads lost only 0.6 % of their speed.
+/// This case occurred while a compiler ran on the machine. The generator's CPU thief (a busy loop) took 80 % of a CPU,
+/// but the generator's threads lost only 0.6 % of their speed.
 #[test]
 fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -62,8 +62,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// Seen with a single-threaded application that moved between two CPUs. The application used half of each CPU, and only
-/// the application limited throughput. No lever slowed the application.
+/// This case occurred with a single-threaded application that moved between two CPUs. The application used half of each
+/// CPU, and only the application limited throughput. No lever slowed the application.
 #[test]
 fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -75,8 +75,8 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// Seen with a quota of 0.2 CPUs. The generator needed its CPU for a small part of the time, and the CPU thief (a busy
-/// loop) hardly slowed the generator.
+/// This case occurred with a quota of 0.2 CPUs. The generator needed its CPU for a small part of the time, and the CPU
+/// thief (a busy loop) hardly slowed the generator.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -92,9 +92,9 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// Seen with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on the generator.
-/// The estimate must still give nearly the whole effect to the quota, and to each of the two CPUs no more than its
-/// bound.
+/// This case occurred with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on
+/// the generator. The estimate must still give nearly the whole effect to the quota, and to each of the two CPUs no
+/// more than its bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -143,8 +143,8 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
-/// Seen with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. A part of the quota's
-/// effect was therefore wrongly attributed to the CPU.
+/// This case occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. A part
+/// of the quota's effect was therefore wrongly attributed to the CPU.
 #[test]
 fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -178,8 +178,8 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// Seen with a generator in a control group with a CPU quota. The CPU thief (a busy loop) in this group got only 0.028
-/// of a CPU.
+/// This case occurred with a generator in a control group with a CPU quota. The CPU thief (a busy loop) in this group
+/// got only 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
