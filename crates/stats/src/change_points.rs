@@ -3,10 +3,10 @@
 //! others, *ICPE* 2023) and Apache Otava.
 //!
 //! Hunter's t test assumes independent, normal values. Two additions make these assumptions unnecessary. First, an
-//! isolated value that is far from the values before and after it is moved towards them. (At least [`MIN_SEGMENT`]
-//! values lie between two changes, so such a value is not a change.) Second, the error of a mean takes the correlation
-//! of neighbouring values into account. The correlation is estimated from the differences of neighbours, which changes
-//! of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
+//! isolated value that is far from its neighbours is moved towards these neighbours. (At least [`MIN_SEGMENT`] values
+//! lie between two changes, so an isolated value is not a change.) Second, the error of a mean takes the correlation of
+//! neighbouring values into account. The correlation is estimated from the differences of neighbours, which changes of
+//! the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
@@ -122,8 +122,8 @@ impl Series {
     }
 
     /// Compares the values on both sides of a split. The p-value is 1 if a split closer than [`MIN_SEGMENT`] values to
-    /// an end of the series would explain more of the variance. The values between that split and the end are then
-    /// outliers.
+    /// an end of the series would explain more of the variance. The values between the split near the end and the end
+    /// itself are then outliers.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
             let [a, b] = [begin..at, at..end].map(|part| self.part(&part));

@@ -90,8 +90,8 @@ impl PairwiseTest {
 
     /// Returns the maximum number of pairs that can still be equal at the same time. A pair is undecided if it is not
     /// known to differ. Here, a pair also counts as undecided if a pair that encloses it is undecided, as (1, 4)
-    /// encloses (2, 3). This rule can only make the number larger. Under this rule, the maximum is reached by a
-    /// division into groups of neighbours.
+    /// encloses (2, 3). Counting more pairs as undecided can only make the number larger. With these additional
+    /// undecided pairs, the maximum is reached by a division into groups of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();

@@ -1,6 +1,6 @@
 //! Confidence intervals of shares. The interval of one share comes from E. Wilson (*Journal of the American Statistical
 //! Association* 22, 1927). The interval of a difference of two shares comes from R. Newcombe (*Statistics in Medicine*
-//! 17, 1998). Both methods are valid for shares near 0 and near 1, too.
+//! 17, 1998). The methods of Wilson and Newcombe are valid for shares near 0 and near 1, too.
 
 use crate::Interval;
 

@@ -1,9 +1,9 @@
 //! Estimates the capacity from all measurement windows of a capacity search, with an interval. The capacity is the rate
 //! at which the share of late answers reaches the allowed share.
 //!
-//! The model describes a queue near saturation. Waiting times in such a queue are exponential (J. Kingman, *JRSS B* 24,
-//! 1962), and their mean is inversely proportional to the distance from saturation. The logarithm of the share of late
-//! answers is therefore a linear function of the offered rate, and reaches 0 at saturation:
+//! The model describes a queue near saturation. Waiting times in a queue near saturation are exponential (J. Kingman,
+//! *JRSS B* 24, 1962), and their mean is inversely proportional to the distance from saturation. The logarithm of the
+//! share of late answers is therefore a linear function of the offered rate, and reaches 0 at saturation:
 //!
 //! `ln P(rate) = ln allowed + steep * (rate - c) / c`
 //!

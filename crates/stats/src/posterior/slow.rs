@@ -1,10 +1,11 @@
 //! Widens an interval because a machine may change more slowly than one run can show. The widening depends on the
 //! changes that the run observed. On a shared machine, the CPU time of a request varies over seconds and minutes about
-//! as much as over hours. Such variation is flicker noise with a flat Allan deviation (D. W. Allan, Proceedings of the
-//! IEEE 54, 1966). The possible difference between this run and the next one is therefore predicted from two
-//! observations in this run. The first observation is the change of speed between windows. The second observation is
-//! the difference between the saturation rate of the closed loop, which came first, and the saturation rate of the open
-//! loop. Both observations are reduced by the amount that even a steady machine shows.
+//! as much as over hours. Variation that is equally large at all time scales is flicker noise with a flat Allan
+//! deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between this run and the next one
+//! is therefore predicted from two observations in this run. The first observation is the change of speed between
+//! windows. The second observation is the difference between the saturation rate of the closed loop, which came first,
+//! and the saturation rate of the open loop. Both observations are reduced by the amount that even a steady machine
+//! shows.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;

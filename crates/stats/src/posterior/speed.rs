@@ -22,8 +22,8 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Creates the density with the standard deviation `scatter` on a grid whose points are `step` apart. Both
-    /// arguments are in logarithms.
+    /// Creates the density with the standard deviation `scatter` on a grid whose points are `step` apart. `scatter` and
+    /// `step` are differences of natural logarithms.
     pub(super) fn new(scatter: f64, step: f64) -> Self {
         if scatter < MIN_WIDTH_STEPS * step {
             return Self { points: vec![(0, 1.0)] };

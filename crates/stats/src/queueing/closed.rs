@@ -34,8 +34,8 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
 }
 
 /// A queueing network with its variants. Each variant lacks some of the stations with several servers. The probability
-/// that such a station is empty is computed from the throughput of the variant without the station. The alternative, 1
-/// minus the probabilities of all other states, would lose all digits if there are many servers.
+/// that a station is empty is computed from the throughput of the variant without the station. The alternative, 1 minus
+/// the probabilities of all other states, would lose all digits if there are many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.
@@ -97,9 +97,9 @@ impl Member {
         }
     }
 
-    /// Updates the probabilities of the numbers of requests at a station after one client was added. These
-    /// probabilities follow from the balance between neighbouring states. The probability that the station is empty
-    /// follows from `without`, the throughput of the network without this station.
+    /// Updates the probabilities of the numbers of requests at a station after one client was added. The probabilities
+    /// follow from the balance between neighbouring states. The probability that the station is empty follows from
+    /// `without`, the throughput of the network without this station.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {
