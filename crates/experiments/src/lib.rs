@@ -1,7 +1,7 @@
 //! Experiments, most of which reproduce published measurements. Each experiment is a row of [`EXPERIMENTS`]. An
 //! experiment has a plan that users can read and change (`experiments/NAME.toml`), and a function that runs its trials,
 //! fits curves and checks claims. In comments, "the paper" is the publication that the experiment reproduces. The first
-//! comment in the experiment's `mod.rs` names this publication.
+//! comment in the experiment's `mod.rs` names the publication.
 
 mod connections;
 mod event;

@@ -70,8 +70,9 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Returns the array sizes (maximum numbers of events per call) to measure with `clients` clients. These are the
-    /// sizes up to `clients`, and the next two sizes. With the largest number of clients, all sizes are measured.
+    /// Returns the array sizes (maximum numbers of events per call) to measure with `clients` clients. The array sizes
+    /// are all sizes up to `clients`, and the next two sizes. With the largest number of clients, all sizes are
+    /// measured.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;
@@ -119,7 +120,7 @@ impl Sweep {
 }
 
 /// Time budget of a sweep, so that the experiment takes only minutes. Half of the time is divided equally among all
-/// measurements. The other half goes to measurements that need more time, in the order in which they request it.
+/// measurements. The other half goes to measurements that need more time, in the order in which they ask for more time.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,

@@ -48,8 +48,8 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Returns true for a backend without variants. As in the paper, such a backend checks events when it delivers
-    /// them.
+    /// Returns true for a backend without variants. As in the paper, a backend without variants checks events when it
+    /// delivers them.
     fn plain(&self) -> bool {
         self.told && self.options.recheck
     }

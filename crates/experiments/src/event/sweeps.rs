@@ -106,8 +106,8 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// Compares the library with the plain system call. Both fetch the same events of the same connections, one right after
-/// the other.
+/// Compares the library with the plain system call. Library and system call fetch the same events of the same
+/// connections, one right after the other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {
         let mut hot = Hot::open(HOT)?;

@@ -35,8 +35,8 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Checks that the server created as many threads as the model's rule requires for the number of connections. Both
-/// numbers come from a moment at which connections neither arrive nor end.
+/// Checks that the server created as many threads as the model's rule requires for the number of connections. The
+/// numbers of threads and connections come from a moment at which connections neither arrive nor end.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;

@@ -114,7 +114,8 @@ fn growth(now: f64, before: f64, spread: f64) -> Growth {
 }
 
 /// Adds the growth of each part of the memory, and the rate of context switches, to a trial's results. If the growth of
-/// any part is unknown, no growth is stored. Limits of the noise are stored under separate names.
+/// any part is unknown, no growth is stored. A growth within the noise is stored as an upper limit, under a separate
+/// name.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };

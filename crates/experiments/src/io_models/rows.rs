@@ -17,6 +17,6 @@ pub(super) fn row<'a>(rows: &[&'a Trial], model: &str, entry: u32) -> Option<&'a
 /// Returns the server's CPU time per message, microseconds.
 pub(super) fn cost(trial: &Trial) -> Option<f64> {
     let us = trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()?;
-    // A value of 0 means that the kernel counted no CPU time in the window. In this case, the cost is unknown, not 0.
+    // If the kernel counted no CPU time in the window, the cost is unknown, not 0.
     (us > 0.0).then_some(us)
 }

@@ -1,5 +1,5 @@
-//! Compares the number of a server's threads with the number that its I/O model should have. Both numbers come from a
-//! moment at which connections neither arrive nor end.
+//! Compares the number of a server's threads with the number that its I/O model should have. Both numbers of threads
+//! are taken at a moment at which connections neither arrive nor end.
 
 use run::Trial;
 
@@ -18,8 +18,8 @@ fn rule(model: &str, held: f64) -> Option<f64> {
 }
 
 /// Stores the expected and the observed number of threads, each summed over all processes. Stores nothing if the I/O
-/// model has no rule. `still` contains the gauges of each process at a moment without any change. If there was no such
-/// moment (`None`), the function adds a note instead.
+/// model has no rule. `still` contains the gauges of each process at a moment without any change. If the gauges changed
+/// all the time (`None`), the function adds a note instead.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

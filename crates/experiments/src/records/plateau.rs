@@ -12,8 +12,8 @@ use crate::figures::{Client, Of, Server, value};
 /// Size of the records that the study analyses in detail, bytes.
 const RECORD: u64 = 2048;
 
-/// A level at which a read is counted, for example the client's messages. `None` means that the level has no such
-/// count.
+/// A level at which a read is counted, for example the client's messages. A count that the level does not have is
+/// `None`.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,

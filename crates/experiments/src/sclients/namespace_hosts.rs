@@ -32,7 +32,7 @@ pub(super) struct NamespaceHosts {
     observation: Observation,
     syns: SynCounter,
     probe: Probe,
-    // The server. It is declared before `bed` (the hosts), and is therefore dropped before them.
+    // The server. Rust drops this field before `bed` (the hosts), because the field is declared first.
     _server: AgentGroup,
     bed: Testbed,
 }

@@ -94,8 +94,9 @@ impl TestSetup {
         }
     }
 
-    /// Repeats a disturbed trial. Of both attempts, returns the one that was disturbed less. `taken` is the number of
-    /// CPUs that other programs used in the first attempt. `online` is the number of CPUs of the machine.
+    /// Repeats a disturbed trial. Returns either the first or the second attempt: the attempt that other programs
+    /// disturbed less. `taken` is the number of CPUs that other programs used in the first attempt. `online` is the
+    /// number of CPUs of the machine.
     fn again(
         &mut self,
         lab: &mut Lab<'_>,

@@ -1,6 +1,6 @@
 //! `lab wan`: a server at the end of a long line with delay and loss. The longer the delay, the longer a connection
 //! stays open. A server that has a limited number of threads, and needs one thread per open connection, therefore loses
-//! throughput. A server with an event loop does not lose throughput. It only has more open connections.
+//! throughput. A server with an event loop does not lose throughput, and only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
@@ -72,8 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns the two trials without loss that have the shortest and the longest delay. If `limited` is true, the trials
-/// use the server model with threads. Otherwise, they use the other server models.
+/// Returns the two trials without loss that have the shortest and the longest delay. `limited` selects the server model
+/// of these trials: with threads if true, the other server models if false.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

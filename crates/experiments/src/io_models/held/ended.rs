@@ -18,8 +18,8 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// Returns the descriptor limit as the reason, if the process came close to its limit of `limit` descriptors. The
-    /// number of accepted connections is compared with the limit, too. This comparison covers io_uring, whose
-    /// connections have no descriptors, but fill a table that is as large as the limit.
+    /// number of accepted connections is compared with the limit, too. The comparison with accepted connections covers
+    /// io_uring, whose connections have no descriptors, but fill a table that is as large as the limit.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");

@@ -55,8 +55,8 @@ impl HeldResources {
         })
     }
 
-    /// Returns the gauges of each process at a moment without any change. Returns `None` if a process had no such
-    /// moment.
+    /// Returns the gauges of each process at a moment without any change. Returns `None` if some gauge of a process
+    /// changed all the time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
