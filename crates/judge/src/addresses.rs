@@ -12,8 +12,8 @@ pub(crate) fn difference(trial: &Trial, errors: f64) -> Option<String> {
     failing(trial, errors).or_else(|| slower(trial))
 }
 
-/// Describes in words the address with the largest share of failed requests. Returns `None` if this share is within the
-/// allowed share `errors`, or if every address exceeds `errors`.
+/// Describes in words the address with the largest share of failed requests. Returns `None` if the largest share is
+/// within the allowed share `errors`, or if every address exceeds `errors`.
 fn failing(trial: &Trial, errors: f64) -> Option<String> {
     let [(worst, most), (best, least)] = extremes(trial, failed_share)?;
     (most > errors && least <= errors).then(|| {

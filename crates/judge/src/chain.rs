@@ -1,5 +1,5 @@
 //! Total CPU use of all programs that work on a request on one machine: the server, its upstreams and the generator.
-//! Together these programs may fill the CPUs although no single program fills them.
+//! Server, upstreams and generator together may fill the CPUs although no single program fills the CPUs.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Part {
 pub(crate) struct Chain {
     /// Programs with their CPU use. The program with the largest use comes first. All unknown programs share one entry.
     pub(crate) parts: Vec<Part>,
-    /// Number of CPUs that these programs share.
+    /// Number of CPUs that the server, its upstreams and the generator share.
     pub(crate) cpus: f64,
     /// Busy time of the shared CPUs per second, in CPUs. Includes the time that unknown programs used.
     pub(crate) busy: f64,

@@ -17,7 +17,7 @@ use crate::ticks;
 /// One counter that goes into a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Counter from which this part of the cost comes.
+    /// Counter from which one part of the cost comes.
     pub counter: &'static str,
     /// The only instance that counts (such as one device). If empty, the value that is derived for the whole side
     /// counts (see `Side.counters`).
@@ -31,7 +31,7 @@ pub struct Part {
 pub enum Rest {
     /// Subtracts nothing, so the cost contains the rate at rest.
     Gross,
-    /// Subtracts the rate at rest. There is no cost if this rate is unknown.
+    /// Subtracts the rate at rest. If the rate at rest is unknown, there is no cost.
     Net,
 }
 
@@ -260,7 +260,7 @@ pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
 }
 
 /// Returns true if client and server read the same counters for a cost, for example on one host. Client and server read
-/// these counters at slightly different times, so only the server's readings are used.
+/// shared counters at slightly different times, so only the server's readings are used.
 fn is_of_both(id: &str, trial: &Trial) -> bool {
     let shared = |part: &Part| run::counter(part.counter).is_some_and(|spec| trial.shares_scope(spec.scope()));
     let spec = COSTS.iter().find(|spec| spec.id == id);

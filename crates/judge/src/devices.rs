@@ -84,8 +84,8 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
         let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
-            // An accept queue can hold one connection more than its limit. The quotient may then exceed 1, and is
-            // reduced to 1.
+            // An accept queue can hold one connection more than its limit. A quotient above 1 is therefore reduced to
+            // 1.
             let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
             found.push(device(side, kind, &column.instance, busy));
         }

@@ -218,9 +218,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
-    /// of CPUs. Takes the machine on which these processes have the larger share. Leaves out all processes on this
-    /// machine that loadline watches, whatever their namespace. Returns `None` if this share is below 10 %. A larger
-    /// share weakens every verdict that does not come from exact counts.
+    /// of CPUs. Of two machines, takes the one on which these other processes have the larger share of CPU use. Leaves
+    /// out all processes on the machine that loadline watches, whatever their namespace. Returns `None` if the other
+    /// processes' share is below 10 %. A larger share weakens every verdict that does not come from exact counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))

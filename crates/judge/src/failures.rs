@@ -17,15 +17,17 @@ use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
-    /// Trial that shows the failures. Usually, this is the lowest load in which too many requests failed. If `stretch`
-    /// is set, this is the trial with the most failures; if `at_every_load` is true, the trial with the most requests.
+    /// Trial that shows the failures. Usually, the trial is the lowest load in which too many requests failed. If
+    /// `stretch` is set, it is the trial with the most failures; if `at_every_load` is true, the trial with the most
+    /// requests.
     trial: &'a Trial,
     /// Share of failed requests, 0 to 1. Refers to `trial`, or to all trials if `at_every_load` is true; always 1 if
     /// `stretch` is set.
     share: f64,
     /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,
-    /// True if the failed share does not depend on the load. Failures then show no limit of the server.
+    /// True if the failed share does not depend on the load. Failures that do not depend on the load show no limit of
+    /// the server.
     pub(crate) at_every_load: bool,
     /// Stretch of time in which every request failed.
     pub(crate) stretch: Option<FailedStretch<'a>>,
@@ -109,7 +111,8 @@ impl<'a> Failures<'a> {
         })
     }
 
-    /// Returns true if only one load was measured. It is then unknown whether the failed share depends on the load.
+    /// Returns true if only one load was measured. A single load does not show whether the failed share depends on the
+    /// load.
     fn is_only_load(&self) -> bool {
         self.run.trials.iter().filter(|t| !t.kind.is_auxiliary()).count() == 1 && self.run.plan.load.stages.is_empty()
     }
@@ -146,9 +149,9 @@ fn first_reason(trial: &Trial) -> Option<&str> {
 }
 
 /// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` unless the
-/// objective allows fewer failures than this share, and every trial's share differs from this share by no more than
-/// chance explains. Also returns `None` with a single load, if some load had no failure, or if nearly all requests
-/// failed.
+/// objective allows fewer failures than this total share, and every trial's share differs from the total share by no
+/// more than chance explains. Also returns `None` with a single load, if some load had no failure, or if nearly all
+/// requests failed.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();

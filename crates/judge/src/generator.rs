@@ -18,7 +18,7 @@ use crate::waiting::Waiting;
 
 /// Limit that the generator may have reached.
 pub(crate) struct ClientLimit {
-    /// Probability that the generator is at this limit.
+    /// Probability that the described limit of the generator is real.
     pub(crate) chance: f64,
     pub(crate) sentence: String,
     pub(crate) evidence: Vec<Evidence>,
@@ -54,9 +54,9 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. Either this rate was equal at several loads, or the
-/// server refused most requests of the decisive trial because there were too many. More requests of a faster generator
-/// would only be refused.
+/// Returns true if the server determines the rate of good answers. Either the rate of good answers was equal at several
+/// loads, or the server refused most requests of the decisive trial because there were too many requests. More requests
+/// of a faster generator would only be refused.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
@@ -69,7 +69,7 @@ struct Load {
     wants: Signal,
     /// Share of the time for which the threads waited for a CPU.
     waited: f64,
-    /// Share of the response time that these waits explain, 0 to 1.
+    /// Share of the response time that the threads' waits for a CPU explain, 0 to 1.
     delay: f64,
 }
 
@@ -87,8 +87,8 @@ impl Load {
     }
 
     /// Returns the signal that shows the limit of the threads. If the threads are probably full, the signal is the time
-    /// that they ran. Otherwise, if the time that they ran or waited for a CPU is at its limit, the signal is this
-    /// time. In all other cases, the signal is the delay that the waits cause.
+    /// that the threads ran. If only the sum of running and waiting for a CPU is at its limit, the signal is this sum.
+    /// In all other cases, the signal is the delay that the waits cause.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";

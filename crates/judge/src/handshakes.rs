@@ -145,7 +145,7 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, ..cost })
 }
 
-/// Counts the handshakes of these windows, and computes the share of resumed handshakes.
+/// Counts the handshakes of the given windows, and computes the share of resumed handshakes.
 fn counted(windows: &[&Trial]) -> HandshakeCost {
     let sum = |of: fn(&Trial) -> u64| windows.iter().fold(0_u64, |sum, t| sum.saturating_add(of(t)));
     let handshakes = sum(|t| t.measured.tally.handshakes);

@@ -25,9 +25,9 @@ struct Stack<'a> {
 #[derive(Default)]
 struct Inclusive<'a> {
     share: f64,
-    /// Sum over these stacks: depth of the function times share of the stack.
+    /// Sum over all stacks with the function: depth of the function times share of the stack.
     depth: f64,
-    /// Outermost functions of these stacks.
+    /// Outermost functions of the stacks with the function.
     roots: BTreeSet<&'a str>,
 }
 
@@ -43,8 +43,8 @@ pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a H
     by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
 }
 
-/// Returns the functions by the share of their own code, the largest first. If none of these shares is large, appends a
-/// function with a large inclusive share (its own code and all that it calls).
+/// Returns the functions by the share of their own code, the largest first. If no function has a large share of own
+/// code, appends a function with a large inclusive share (its own code and all that it calls).
 pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     let stacks = stacks(profile);
     let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();

@@ -120,8 +120,8 @@ mod tests {
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
     }
 
-    /// With few answers, the mean response time R1 of one client is inexact. The client's own rate may then exceed the
-    /// bound N / R1.
+    /// With few answers, the mean response time R1 of one client is inexact. With an inexact R1, the client's own rate
+    /// may exceed the bound N / R1.
     #[test]
     fn one_client_never_does_more_than_the_work_of_one() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)

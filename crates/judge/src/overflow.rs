@@ -1,8 +1,8 @@
 //! Share of connects that met a full accept queue, because connects arrived faster than the server accepted them.
 //!
-//! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses this counter only
-//! if the overflow also shows at this server's listener, in its queue, or in the generator's connects. A Unix socket
-//! has no counters of overflows.
+//! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses
+//! `tcp.listen_overflows` only if the overflow also shows at this server's listener, in its queue, or in the
+//! generator's connects. A Unix socket has no counters of overflows.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
@@ -126,8 +126,8 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials near the limit. If the sweep became flat, these are the flat steps with not too many clients.
-/// With far more clients, the accept queue of any server overflows.
+/// Returns the trials near the limit. If throughput stopped growing in the sweep, the result is the flat steps with not
+/// too many clients. With far more clients, the accept queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

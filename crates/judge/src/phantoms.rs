@@ -9,9 +9,9 @@ use crate::thresholds::ALL_ANSWERED;
 /// difference. Connections at the beginning and the end of the window can explain a small difference.
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
-/// Returns a sentence about the connections of a trial that were never answered. `unanswered` is the number of these
-/// connections. `ours` and `seen` are the new connections in the measured window: as the client counted them, and as
-/// the server's host did.
+/// Returns a sentence about the connections of a trial that were never answered. `unanswered` is the number of
+/// unanswered connections. `ours` and `seen` are the new connections in the measured window: as the client counted
+/// them, and as the server's host did.
 pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {

@@ -32,7 +32,8 @@ pub(crate) struct Refusals<'a> {
     /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
     /// True if the server refused about as large a share of its answers under a heavy load as under a light load. With
-    /// a rate limit, this share would grow, because the server refuses all requests beyond the limit.
+    /// a rate limit, the refused share would grow with the load, because the server refuses all requests beyond the
+    /// limit.
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
@@ -154,9 +155,9 @@ impl<'a> Refusals<'a> {
         }
     }
 
-    /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
-    /// generator at its limit would not show this pattern. Failures with other statuses, such as 500, do not count as
-    /// refusals.
+    /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. With a
+    /// generator at its limit, the rate of good answers would not stay constant in this way. Failures with other
+    /// statuses, such as 500, do not count as refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant
     }

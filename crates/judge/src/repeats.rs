@@ -1,7 +1,7 @@
 //! Results of several repeats of one load: the results of each repeat, and the common results of all repeats.
 //!
-//! The windows of one repeat show only the scatter during this repeat. Slower influences (memory layout, CPU placement,
-//! neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show these
+//! The windows of one repeat show only the scatter within the repeat. Slower influences (memory layout, CPU placement,
+//! neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show slower
 //! influences. The interval over repeats follows Student's t distribution.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};

@@ -6,8 +6,8 @@ use crate::number::{positive, ratio};
 use crate::thresholds::MOST_FAIL;
 use crate::view::View;
 
-/// Returns the number of clients of a trial: connections times requests in flight on each. If the load does not set
-/// this number, returns the mean number of requests in flight.
+/// Returns the number of clients of a trial: connections times requests in flight on each. If the load does not set the
+/// number of connections, returns the mean number of requests in flight.
 pub(crate) fn clients(trial: &Trial) -> f64 {
     trial.intensity.in_flight().unwrap_or(trial.rates.concurrency)
 }
@@ -47,8 +47,8 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 }
 
 /// Limit of the 99th percentile of the response times, microseconds: half of the default drain (the time after the load
-/// in which answers are awaited). At or above this limit, unanswered requests may merely need longer than the drain.
-/// The requests that wait at the end of an overload wait longer than those that were answered.
+/// in which answers are awaited). If the 99th percentile is at or above the limit, unanswered requests may merely need
+/// longer than the drain. The requests that wait at the end of an overload wait longer than those that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
@@ -63,8 +63,8 @@ pub(crate) fn unanswered(trial: &Trial) -> f64 {
     if slow { all.min(trial.tally.phantom as f64).min(dropped(trial)) } else { all }
 }
 
-/// Returns the number of connections that the server's listener dropped. Returns infinity if no counter shows this
-/// number. On the client, a dropped connection may look established although the server does not have it.
+/// Returns the number of connections that the server's listener dropped. Returns infinity if no counter shows dropped
+/// connections. On the client, a dropped connection may look established although the server does not have it.
 fn dropped(trial: &Trial) -> f64 {
     let dropped = |id| server_of(trial)?.whole_trial(id);
     ["listen.drops", "tcp.listen_drops"].into_iter().find_map(dropped).unwrap_or(f64::INFINITY)

@@ -21,7 +21,8 @@ const LEAST: usize = 6;
 const MOST: usize = 20;
 /// Maximum drift that may be noise, as a share of the mean. A rate that falls more than this is not at a plateau.
 const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;
-/// Maximum standard deviation, as a share of the mean. A rate that is 0 for half of the time has twice this value.
+/// Maximum standard deviation, as a share of the mean. A rate that is 0 for half of the time has a standard deviation
+/// equal to its mean.
 const VARIATION: f64 = 0.5;
 
 /// Tests whether a series of rates in equal intervals has settled, with the reason. Leaves `warmup_s` at 0, since only

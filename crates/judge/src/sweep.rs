@@ -79,8 +79,8 @@ pub fn lacked_connections(trial: &Trial) -> bool {
     failed(ErrorKind::ClientFds) || failed(ErrorKind::ClientPorts)
 }
 
-/// Returns the trials whose rate is at least [`REACHED`] times the highest rate, in the given order. The differences
-/// between these rates are noise, so the first of these trials is as good as the other trials.
+/// Returns the trials whose rate is at least [`REACHED`] times the highest rate, in the given order. Differences
+/// between rates so near the highest rate are noise, so the first returned trial is as good as the others.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()

@@ -188,8 +188,8 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Other clients of the upstream may wait in this queue, too. At most as many connections count as the server
-        // has waiting for replies.
+        // Other clients of the upstream may wait in the upstream's queue, too. At most as many connections count as the
+        // server has waiting for replies.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

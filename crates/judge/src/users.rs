@@ -1,6 +1,6 @@
 //! Capacity as a number of users with think times. Finds the largest number with which the objective was met. Also
-//! finds the smallest tried number above that number, with which the objective was missed. If a number was tried
-//! several times, the majority of its windows decides.
+//! finds the smallest larger number of users with which the objective was missed. If a number was tried several times,
+//! the majority of its windows decides.
 
 use std::collections::BTreeMap;
 

@@ -54,8 +54,8 @@ fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     format!("{why}, though its signs are there: {also}")
 }
 
-/// Returns one line for each distinct text about missing counters. A line names the first rule that lacks these
-/// counters, and the number of other rules that lack them.
+/// Returns one line for each distinct text about missing counters. A line names the first rule that lacks the missing
+/// counters, and the number of other rules that lack the same counters.
 fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
     let line = |at: usize| {
@@ -95,7 +95,7 @@ fn is_mute(facts: &Facts<'_>) -> bool {
 /// Returns the place of the words about waiting threads in the sentence of a verdict.
 ///
 /// The words come last if the verdict names no cause, and either its sentence is about failures or the threads have too
-/// few samples. Otherwise, the words come first.
+/// few samples. In all other cases, the words come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

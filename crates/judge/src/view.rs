@@ -76,8 +76,8 @@ pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
 }
 
-/// Returns the bit mask of the CPUs that these processes may use. Returns `None` if there is no process, or if the mask
-/// of any of these processes is unknown.
+/// Returns the bit mask of the CPUs that the processes `busy` may use. Returns `None` if `busy` is empty, or if the
+/// mask of any process is unknown.
 pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
@@ -228,9 +228,9 @@ impl<'a> View<'a> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
-    /// Returns the number of CPUs that these processes may use, at most the number that is online. If only the number
-    /// per process is known, adds these numbers up, as if the processes used different CPUs. If the number of online
-    /// CPUs is unknown, too, returns the largest of these numbers.
+    /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
+    /// number per process is known, adds these numbers up, as if the processes used different CPUs. If also the number
+    /// of online CPUs is unknown, returns the largest number of a process.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -274,7 +274,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the share of the time for which the hypervisor gave this machine its CPUs. No program on this machine
-    /// can use the rest of the time.
+    /// can use time that the hypervisor gave to other guests.
     pub(crate) fn given(&self) -> f64 {
         1.0 - self.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
     }

@@ -135,8 +135,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
     }
 
-    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without this
-    /// bound, the estimate may be too high: a short window ends before waiting requests exceed a limit of several
+    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without the
+    /// reduction, the estimate may be too high: a short window ends before waiting requests exceed a limit of several
     /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. An
     /// estimate below the rate from [`held_twice`] is raised to this rate. Returns `None` if the whole interval is
     /// above every completed rate, or if rates below the estimate failed.
@@ -164,9 +164,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
-    /// The failures must clearly outnumber the successes: for example, 2 to 0, or 4 to 1. A window counts as failed
-    /// here if too many of its requests failed. A real limit of the server makes only high rates fail. A proxy without
-    /// free ports, in contrast, fails now and then at any rate.
+    /// The failures must clearly outnumber the successes: for example, 2 to 0, or 4 to 1. For this test, a window
+    /// counts as failed if too many of its requests failed. A real limit of the server makes only high rates fail. A
+    /// proxy without free ports, in contrast, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;

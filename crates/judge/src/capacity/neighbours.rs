@@ -1,5 +1,5 @@
-//! Periods in which other programs took much of a machine's CPUs. A search leaves these periods out of its estimate,
-//! and also the pauses of the machine.
+//! Periods in which other programs took much of a machine's CPUs. The estimate of a search leaves out periods with much
+//! CPU use of other programs, and pauses of the machine.
 
 use run::{TENTH_S, Trial, TrialKind, Window};
 

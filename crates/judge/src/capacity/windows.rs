@@ -74,9 +74,9 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     }
 }
 
-/// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest rate among them would be too
-/// high, because chance contributed to it. Steps that other programs disturbed count only if no other step is
-/// saturated.
+/// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest of the saturated steps'
+/// rates would be too high, because chance contributed to it. Steps that other programs disturbed count only if no
+/// other step is saturated.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
     let most = steps.clone().map(good).reduce(f64::max)?;

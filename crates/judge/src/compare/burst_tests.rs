@@ -125,8 +125,8 @@ fn taken(bursts: &[(f64, f64, f64)], (begin_s, end_s): (f64, f64)) -> f64 {
     bursts.iter().map(within).sum::<f64>() / (end_s - begin_s)
 }
 
-/// `worded` counts the comparisons that found a higher or lower CPU time per request. `regressed` counts those that
-/// found a regression.
+/// `worded` counts the comparisons that found a higher or lower CPU time per request. `regressed` counts the
+/// comparisons that found a regression.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decided {
     worded: usize,

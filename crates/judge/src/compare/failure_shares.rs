@@ -26,7 +26,7 @@ impl Side {
     }
 
     /// Returns Pearson's chi-squared sum of the deviations of each observation's share from the share of its condition.
-    /// Also returns the degrees of freedom of this sum.
+    /// Also returns the degrees of freedom of the chi-squared sum.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);

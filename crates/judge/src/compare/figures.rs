@@ -32,7 +32,7 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Makes a high percentile, which only few requests determine. Such a percentile is too uncertain to be a required
+/// Makes a high percentile, which only few requests determine. A high percentile is too uncertain to be a required
 /// figure ([`FigureRole`]), but it may show a difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
@@ -93,8 +93,8 @@ fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Returns a figure of the time to the first byte, microseconds. Returns `None` if this time equals the response time,
-/// because each answer came in one piece.
+/// Returns a figure of the time to the first byte, microseconds. Returns `None` if the time to the first byte equals
+/// the response time, because each answer came in one piece.
 fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     let first = Some(&trial.first_byte_us).filter(|first| **first != trial.latency_us);
     first?.figure(figure).exact().and_then(positive)

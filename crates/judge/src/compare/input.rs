@@ -131,8 +131,8 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` unless this effect
-    /// is statistically significant.
+    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` unless the added
+    /// CPU time is statistically significant.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;

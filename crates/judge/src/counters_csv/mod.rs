@@ -123,7 +123,7 @@ pub enum CsvError {
     /// A collected figure is not between 0 and 1e15.
     #[error("line {line}, column `{column}`: {text} is out of range; give 0 to 1e15, or leave the cell empty")]
     Range {
-        /// Line, from 1.
+        /// Number of the line in the file, counted from 1.
         line: usize,
         /// Column of the invalid cell.
         column: String,

@@ -67,8 +67,8 @@ fn an_unmet_expectation_is_named_with_its_figure_and_fails_the_run() {
     assert_eq!(run.findings.failure, Some(Failure::Expectation));
 }
 
-/// The capacity is at least 150/s. This bound decides expectations of 100/s, and leaves expectations of 500/s
-/// undecided.
+/// The capacity is at least 150/s. A lower bound of 150/s decides expectations of 100/s, and leaves expectations of
+/// 500/s undecided.
 #[test]
 fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     let mut run = crate::planted::PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.08, 0.15]).run();

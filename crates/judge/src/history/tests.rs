@@ -65,7 +65,7 @@ fn a_new_loss_of_capacity_fails_and_names_its_run() {
     assert_eq!((change.at, change.label.as_str(), change.run.as_str()), (34, "commit-34", "runs/34"));
     assert!(change.low < -0.05 && change.high > -0.05 && (change.change + 0.05).abs() < 0.015, "{change:#?}");
     assert!((change.before / 1000.0 - 1.0).abs() < 0.01 && (change.after / 950.0 - 1.0).abs() < 0.01, "{change:#?}");
-    // In these runs, CPU time per request rises when the capacity falls.
+    // In the runs of this test, CPU time per request rises when the capacity falls.
     assert!(changed(&history, "server CPU per request").iter().all(|change| change.worse && change.change > 0.03));
     assert_eq!(history.series[0].figures.len(), 4, "{:?}", history.series[0].figures);
 }

@@ -70,7 +70,7 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
 }
 
 /// Judges a run of a proxy, its upstream store and the generator on the same two CPUs. The arguments are the CPU use of
-/// each of these three at the plateau, in CPUs.
+/// proxy, store and generator at the plateau, in CPUs.
 fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
     let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
     let mut planted = PlantedRun::new(1000.0, 4000.0)

@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(b.id, "client-cpu", "{b:#?}");
         assert!(b.confidence <= 0.5, "{b:#?}");
         // Sixteen requests are in flight, and each takes 800 µs. The generator waits 28 µs per request, which is less
-        // than a tenth of this time.
+        // than a tenth of the 800 µs.
         let b = disturbed((0.09, 0.5), (0.1, 0.55));
         assert_ne!(b.id, "client-cpu", "{b:#?}");
     }

@@ -77,8 +77,8 @@ pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Makes a run of a server with eight threads on four CPUs. Only one of these threads runs at a time, so together they
-/// use one CPU.
+/// Makes a run of a server with eight threads on four CPUs. Only one of the eight threads runs at a time, so the
+/// threads together use one CPU.
 pub(crate) fn takes_turns() -> Run {
     let mut run = PlantedRun::new(10_000.0, 100.0).per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_800.0);
     for thread in 101..109 {

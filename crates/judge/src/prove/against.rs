@@ -11,8 +11,8 @@
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
 //! The innovation of a slot is the slot's value minus its prediction. Innovations, divided by their standard
-//! deviations, have unit variance and are independent of each other. Ordinary least squares on these quotients equals
-//! generalized least squares on the slots' values.
+//! deviations, have unit variance and are independent of each other. Ordinary least squares on the divided innovations
+//! equals generalized least squares on the slots' values.
 
 use run::LeverSlots;
 

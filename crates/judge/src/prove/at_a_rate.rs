@@ -38,7 +38,7 @@ pub struct AtRate {
     pub busy: f64,
     /// Response time with a single client, seconds.
     pub alone_s: f64,
-    /// Median response time at this rate, seconds.
+    /// Median response time at the trial's rate, seconds.
     pub response_s: f64,
 }
 

@@ -35,9 +35,9 @@ pub(super) struct CpuSigns {
     pub(super) used: f64,
     /// Number of CPUs that the server's processes may use.
     pub(super) allowed: f64,
-    /// Share of time for which these CPUs are busy with any program, 0 to 1.
+    /// Share of time for which the server's CPUs are busy with any program, 0 to 1.
     pub(super) busy: f64,
-    /// Share of time for which programs that serve the load keep these CPUs busy, 0 to 1.
+    /// Share of time for which programs that serve the load keep the server's CPUs busy, 0 to 1.
     pub(super) own_busy: f64,
     /// CPU use of the busiest thread, in CPUs; absent if no thread was readable.
     pub(super) thread: Option<f64>,
@@ -155,7 +155,7 @@ impl CpuSigns {
 }
 
 /// Returns the effect of fewer CPUs: the elasticity, the share of CPUs taken away (the dose), and the factor by which
-/// throughput changes. Returns `None` if this effect was not measured.
+/// throughput changes. Returns `None` if no experiment measured the effect of fewer CPUs.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
     // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed, but

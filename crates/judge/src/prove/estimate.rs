@@ -3,14 +3,14 @@
 //! speed.
 //!
 //! Two regressions use the slots of one trial; the regressors of both are the states of the levers. The first
-//! regression explains the logarithm of the throughput. The second explains the logarithm of each resource's measured
-//! speed. An elasticity is the lever's coefficient in the first regression, divided by its coefficient in the second.
-//! The levers are instrumental variables for the speeds, so errors of single readings average out. A regression of
-//! throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one CPU, the
-//! equations separate its effects.
+//! regression explains the logarithm of the throughput. The second regression explains the logarithm of each resource's
+//! measured speed. An elasticity is the lever's coefficient for the throughput, divided by the lever's coefficient for
+//! the speed. The levers are instrumental variables for the speeds, so errors of single readings average out. A
+//! regression of throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one
+//! CPU, the equations separate its effects.
 //!
 //! Requests that wait at the end of a slot are served in the next slot. A regressor with the change of the lever's
-//! state since the preceding slot accounts for these requests.
+//! state since the preceding slot accounts for requests that are served late.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -95,8 +95,9 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
 }
 
 /// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. The bound is the
-/// measured share of this time, if known. Otherwise, the bound is the share of the CPU that the CPU thief (a busy loop)
-/// did not get. Returns `None` if neither the measured share nor the share of the CPU thief is known.
+/// measured share of this time, if known. If the measured share is unknown, the bound is the share of the CPU that the
+/// CPU thief (a busy loop) did not get. Returns `None` if neither the measured share nor the share of the CPU thief is
+/// known.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -168,8 +169,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
-    /// slow the resource of a bounded lever. A part of the first lever's effect, between 0 and what the bound allows,
-    /// then belongs to the bounded resource.
+    /// slow the resource of a bounded lever. A part of the effect of the lever in the regression, between 0 and what
+    /// the bound allows, then belongs to the bounded resource.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;

@@ -1,5 +1,5 @@
-//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. Each of these
-//! levers tests a cause that the usual lever for the verdict does not test.
+//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. Each further lever
+//! tests a cause that the usual lever for the verdict does not test.
 
 use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 

@@ -12,7 +12,7 @@ use crate::verdict::without;
 use crate::view::View;
 use crate::waits;
 
-/// Counters that show each bottleneck directly. A rule lists one of these counters as evidence only if the counter
+/// Counters that show each bottleneck directly. A rule lists a counter of this table as evidence only if the counter
 /// shows the rule's bottleneck.
 const OBSERVATIONS: &[(&str, &[&str])] = &[
     (

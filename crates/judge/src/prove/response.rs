@@ -142,8 +142,8 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// Returns the block that these slots form. A block needs a slot with all levers off, and for each lever a slot with
-/// only this lever on. Returns `None` if any of these slots is missing.
+/// Returns the block that `slots` form. A block needs a slot with all levers off, and for each lever a slot with only
+/// this lever on. Returns `None` if any slot that a block needs is missing.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {

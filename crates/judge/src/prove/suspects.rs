@@ -18,7 +18,7 @@ pub struct Suspect {
     /// True if the verdict says that only one request at a time runs on the server's CPUs.
     pub serial: bool,
     /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit, because a rate
-    /// limit may apply to all addresses together. More addresses then change nothing.
+    /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
@@ -76,7 +76,7 @@ pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
-/// Returns true if a lever acts on the resource that limits an upstream with this limit.
+/// Returns true if a lever acts on the resource that limits an upstream; `limit` tells what limits the upstream.
 pub(super) fn acts_on(lever: &str, limit: Option<UpstreamLimit>) -> bool {
     SUSPECTS.iter().any(|suspect| suspect.lever == lever && suspect.behind.is_some() && suspect.behind == limit)
 }

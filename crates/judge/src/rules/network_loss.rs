@@ -295,8 +295,8 @@ mod tests {
         assert_eq!(longest(230_000.0).verdict().id, "network-loss");
     }
 
-    /// The server's listener dropped connections before the window began. The requests of these connections were sent
-    /// again inside the window.
+    /// The server's listener dropped connections before the window began. The client sent the requests of the dropped
+    /// connections again inside the window.
     #[test]
     fn drops_of_the_own_listener_before_the_window_are_no_loss() {
         let planted = PlantedRun::new(3000.0, 2000.0)

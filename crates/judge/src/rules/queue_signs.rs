@@ -88,8 +88,8 @@ pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns evidence that threads of the server wait for a disk that is not full. More threads would then use the disk
-/// better.
+/// Returns evidence that threads of the server wait for a disk that is not full. If the disk is not full, more threads
+/// would use the disk better.
 pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
@@ -99,8 +99,8 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         figure(own),
         percent(stalled)
     );
-    // The pressure covers the whole host, and also counts threads that sleep in io_uring. Therefore the disk must be at
-    // work, too.
+    // The pressure covers the whole host, and also counts threads that sleep in io_uring. As evidence, the pressure
+    // therefore needs a disk that is at work.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))

@@ -46,7 +46,7 @@ fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.loaded().max_by(|a, b| refused(a).total_cmp(&refused(b)))
 }
 
-/// Returns the refused share of the answers as a signal. For a limit that delays answers, this share is 0.
+/// Returns the refused share of the answers as a signal. For a limit that delays answers, the refused share is 0.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let signal = |trial: &Trial| {
         let events = refused(trial) * trial.measured.tally.completed as f64;

@@ -54,7 +54,7 @@ struct Limit {
     standing: &'static str,
     /// Counter of the size of the window or buffer, bytes.
     room: &'static str,
-    /// Minimum share of `room` that each round trip must carry if this limit is the cause.
+    /// Minimum share of `room` that each round trip must carry if the window or buffer is the cause.
     filled: f64,
     words: &'static str,
 }

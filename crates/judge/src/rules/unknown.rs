@@ -33,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the utilization of the busiest of these: the hosts' CPUs, the CPUs that the server may use, and the
+/// Returns the highest utilization of these resources: the hosts' CPUs, the CPUs that the server may use, and the
 /// generator's load threads.
 fn busiest(facts: &Facts<'_>) -> Option<f64> {
     let sides = facts.decisive.map(sides_of).unwrap_or_default();

@@ -96,8 +96,9 @@ fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
     assert_ne!(of_one_load(0.3, 200.0).0, "server-concurrency");
 }
 
-/// Makes a run of a proxy whose upstream is an application with `threads` threads. Each of these threads runs for the
-/// share `ran` of the time, and waits for a CPU for the share `waited`. On average, `idle` of the four CPUs are idle.
+/// Makes a run of a proxy whose upstream is an application with `threads` threads. Each thread of the application runs
+/// for the share `ran` of the time, and waits for a CPU for the share `waited`. On average, `idle` of the four CPUs are
+/// idle.
 fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
     before(threads, [ran, waited], idle, [0.01, 0.0])
 }

@@ -14,8 +14,8 @@ use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 /// A holder that is ready to run waits for a CPU. Other programs of the machine decide how often the holder waits for a
 /// CPU. Samples of a ready holder therefore count only if there are hardly any other samples.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
-    // No thread waits for a lock that it has. If a holder seems to do so, the thread got the lock after its state was
-    // read, so this state is left out.
+    // No thread waits for a lock that it has. If a holder seems to wait for its own lock, the thread got the lock after
+    // its state was read, so the state is left out.
     let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;
     let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
     let mut shares: BTreeMap<ThreadState, f64> = BTreeMap::new();

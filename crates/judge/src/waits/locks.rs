@@ -24,8 +24,8 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the processes that the lock of their runtime limits. In a process with this limit, on average at least half
-/// a thread waits for the lock. No larger number of threads sleeps, or waits for a disk or a peer.
+/// Returns the processes that the lock of their runtime limits. In a process that is limited by the lock, on average at
+/// least half a thread waits for the lock. No larger number of threads sleeps, or waits for a disk or a peer.
 ///
 /// Adds up the waiting threads of all futexes of the lock, because CPython's waiting threads alternate between two
 /// futexes.

@@ -5,7 +5,7 @@
 //! read but not answered, and the threads that are active or wait.
 //!
 //! If the number of requests is unknown, a lock of the program itself counts only if this lock is a mutex that stores
-//! its owner. The owner must also be active.
+//! its owner. The owner of this mutex must also be active.
 
 mod activity;
 mod advice;
@@ -63,8 +63,8 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
 }
 
 /// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show the lock's
-/// holder doing something other than computing. In a server that computes all the time, these requests use the CPU one
-/// at a time.
+/// holder doing something other than computing. In a server that computes all the time, requests that wait for one lock
+/// use the CPU one at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
     let is_own = |finding: &&WaitFinding| {

@@ -106,7 +106,7 @@ pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -
 }
 
 /// Returns the function in which the blocked threads of a process mostly wait. Returns an empty text if no function has
-/// at least half of these threads.
+/// at least half of the blocked threads.
 pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> String {
     let stacks = profile.stacks.iter().flat_map(|stacks| &stacks.waiting).filter(|sum| sum.weight > 0.0);
     let mut functions: BTreeMap<&str, f64> = BTreeMap::new();

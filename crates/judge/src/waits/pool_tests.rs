@@ -68,7 +68,7 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     );
     assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
     assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
-    // None of these is a used-up pool. The cases are one shared connection, a free connection, a connection for each
+    // None of the cases below is a used-up pool: one shared connection, a free connection, a connection for each
     // request, connections of another process, and a varying number of connections.
     for other in [
         peer("app:7", 1.0, 1.0),

@@ -7,7 +7,7 @@ use super::seen::Seen;
 use crate::number::{counted, cpus, duration, figure, rate};
 use crate::thresholds::FAR;
 
-/// Verdicts that name a deliberate limit. More resources do not lift this limit.
+/// Verdicts that name a deliberate limit. More resources do not lift a deliberate limit.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
 /// Returns an error if no prediction is possible. The change may be empty or contradictory, the bottleneck may be a

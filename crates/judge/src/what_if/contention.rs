@@ -24,8 +24,8 @@ pub(super) struct Contention {
     sigma: (f64, f64),
     /// Coherency coefficient of the law, with the half-width of its 95 % interval.
     kappa: (f64, f64),
-    /// Clients of the trial that the network describes. The network's demands already include the loss at this number
-    /// of clients.
+    /// Clients of the trial that the network describes. The network's demands already include the loss of throughput at
+    /// that trial's number of clients.
     known_at: f64,
     /// Largest number of clients that was tried.
     tried: f64,

@@ -7,7 +7,8 @@ use super::solve::{arriving, cap, contended, stations, with_users};
 
 /// Maximum number of users for which the network is solved. More users need more computing time.
 pub(super) const MOST_USERS: u32 = 100_000;
-/// Number of points of the curve up to the rate in question. The curve has as many points beyond this rate.
+/// Number of points of the curve up to the rate in question. Beyond the rate in question, the curve has the same number
+/// of points.
 const POINTS: u32 = 10;
 
 /// Returns the curve up to twice the load in question, and up to at most [`MOST_USERS`] users.
@@ -39,7 +40,7 @@ fn against_arrivals(then: &Model, asked: f64) -> Vec<LoadPoint> {
     (1..=2 * POINTS).map(point).collect()
 }
 
-/// Returns the number of requests in flight, by Little's law. Returns 0 if this number is infinite.
+/// Returns the number of requests in flight, by Little's law. Returns 0 if the number of requests is infinite.
 pub(super) fn under_way(rate: f64, response_s: f64) -> u32 {
     let all = rate * response_s;
     if all.is_finite() { all.round().clamp(0.0, f64::from(u32::MAX)) as u32 } else { 0 }

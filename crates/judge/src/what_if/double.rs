@@ -47,7 +47,7 @@ fn short(model: &Model, target: f64) -> Vec<Part> {
 /// Returns the factor by which the throughput limit of the resources must grow for twice the capacity. The factor is 2,
 /// or more if clients slow each other.
 ///
-/// Returns 2 if even the largest factor is too small. The answer then shows which capacity a factor of 2 gives.
+/// Returns 2 if even the largest factor is too small. The answer then shows the capacity with twice the limit.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

@@ -2,8 +2,8 @@
 //!
 //! The demands of the run's decisive trial give a queueing network. The network is solved exactly (by mean value
 //! analysis) before and after the change. The idea comes from R. Blake, *Optimizing Windows NT* (1993), whose model has
-//! one demand per device. Here, queues also have several servers, quotas and delays. Clients also slow each other, if
-//! the sweep shows this effect.
+//! one demand per device. In loadline, queues also have several servers, quotas and delays. In loadline's model,
+//! clients also slow each other if the sweep shows that they do.
 //!
 //! The intervals come from a bootstrap over the run's trials: from many random selections of the trials. The model's
 //! error widens the intervals.

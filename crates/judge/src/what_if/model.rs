@@ -1,9 +1,9 @@
 //! A run as a queueing network. For each resource, the network has the number of units, and the time for which a
 //! request occupies one unit.
 //!
-//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up. Then
-//! no request runs until the next period. A quota therefore limits the requests per second, but slows no request while
-//! CPU time is left.
+//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up, and
+//! then no request runs until the next period. A quota therefore limits the requests per second, but slows no request
+//! while CPU time is left.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,8 @@ pub(super) struct Model {
     pub(super) unloaded_s: f64,
     /// Part of a request's time that no device explains, seconds: network path, sleeps and wake-ups.
     pub(super) elsewhere_s: f64,
-    /// True if no trial has a lighter load than the decisive trial. Waiting then cannot be distinguished from the time
-    /// of a request without waiting.
+    /// True if no trial has a lighter load than the decisive trial. A single load level does not show how much of the
+    /// response time is waiting.
     pub(super) one_level: bool,
     /// Mean response time of the trial in seconds, if the load was an open loop.
     pub(super) arriving_s: Option<f64>,
@@ -147,8 +147,8 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). All these
-    /// workers are in use, so further clients wait for a worker.
+    /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). All
+    /// workers of this network are in use, so further clients wait for a worker.
     ///
     /// A run with a single load level cannot distinguish a limited number of workers from a delay of each request.
     /// Returns `None` if the run has several load levels, no unexplained time, or a known number of workers.
@@ -157,8 +157,8 @@ impl Model {
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
     }
 
-    /// Adjusts the limits to the highest measured rate, `most`. No resource is then full below this rate, and the
-    /// bottleneck is full at this rate.
+    /// Adjusts the limits to the highest measured rate, `most`. After the adjustment, no resource is full below `most`,
+    /// and the bottleneck is full at `most`.
     pub(super) fn calibrated(mut self, most: f64, full: Option<&'static str>) -> Self {
         for part in self.resources() {
             let share = most / part.limit();

@@ -27,7 +27,7 @@ impl Slowed {
     }
 
     /// Returns the factor by which the mean response time grows if the parts `ids` become slower by `dose`. `dose` is
-    /// the share of their speed that these parts lose.
+    /// the share of its speed that each of the parts loses.
     pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
         let slower = |part: &Part| {
             let station = part.station();

@@ -12,7 +12,7 @@ pub(super) fn solve(model: &Model) -> (f64, f64) {
     }
 }
 
-/// Solves the network for random arrivals at a rate. If a resource is full at this rate, the response time is infinite.
+/// Solves the network for random arrivals at a rate. If a resource is full at `rate`, the response time is infinite.
 pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     let most = most(model);
     if rate >= most {

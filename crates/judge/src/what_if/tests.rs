@@ -141,8 +141,8 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
     assert!(what_if(&planted, &both).unwrap_err().contains("not both"));
 }
 
-/// A shaper limits the link to 8 % of the interface's rate, and the shaper's queue is full. The rate of the link is
-/// then the measured rate.
+/// A shaper limits the link to 8 % of the interface's rate, and the shaper's queue is full. The measured rate is
+/// therefore the rate of the link.
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     // In each direction, a request has two packets with 700 bytes together, or 748 bytes with framing. The rate is 100
@@ -382,7 +382,7 @@ fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
 }
 
 /// Makes a run of a server that sleeps for 20 ms and uses 101 µs of CPU time per answer. The run has one load, with
-/// this number of connections.
+/// `connections` connections.
 fn sleeps(connections: u32) -> Run {
     let rate = f64::from(connections) / 20.6e-3;
     let mut run = PlantedRun::new(20_600.0, 1e9)

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::calibration::{Answer, Case, SURE, cases};
 use super::tally::{Band, Tally, bands, planted};
 
-/// Number of simulated networks. In about a quarter of these networks, another program runs on the server's host.
+/// Number of simulated networks. In about a quarter of the networks, another program runs on the server's host.
 const WORLDS: u64 = 500;
 /// Number of further simulated networks, in each of which another program wants [`OTHER`] CPUs on the server's host.
 const DISTURBED_WORLDS: u64 = 100;
@@ -43,8 +43,8 @@ seen. Most wrong ones among those are limits that delay answers, which look the 
 tell a limit per address from workers.
 ";
 
-/// Verdicts on real applications, as measured on one day. The tests of `make verify` cannot repeat all these
-/// measurements.
+/// Verdicts on real applications, as measured on one day. The tests of `make verify` cannot repeat all measurements on
+/// real applications.
 const LIVE: &str = "
 ## Live applications
 
@@ -181,8 +181,8 @@ fn outcomes(cases: &[Case]) -> String {
     format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
 }
 
-/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Then checks that the counts are
-/// within the bounds.
+/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Afterwards, the test checks that
+/// the counts of right and wrong verdicts are within the bounds.
 #[test]
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();

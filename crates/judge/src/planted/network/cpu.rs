@@ -93,7 +93,7 @@ impl Cpu {
         self.groups.iter().map(|group| group.next_s(now_s, share, self.speed)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Advances the time from `from_s` to `to_s`. No event may lie between these times.
+    /// Advances the time from `from_s` to `to_s`. No event may lie between `from_s` and `to_s`.
     pub(super) fn advance(&mut self, from_s: f64, to_s: f64) {
         let (share, speed, dt_s) = (self.share(), self.speed, to_s - from_s);
         self.groups.iter_mut().for_each(|group| group.advance(dt_s, share, speed));

@@ -139,7 +139,7 @@ pub(super) struct Sim<'w> {
     pub(super) answers: Vec<(f64, f64)>,
 }
 
-/// Current numbers of requests in some states. The simulation integrates these numbers over time ([`Sums`]).
+/// Current numbers of requests in some states. The simulation integrates the numbers over time ([`Sums`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) in_flight: u32,

@@ -91,7 +91,7 @@ impl World {
         self.server_cpus() == 1 || loops
     }
 
-    /// Returns the true limits of the world. `reached` is the highest rate of the world's sweep. If this rate is too
+    /// Returns the true limits of the world. `reached` is the highest rate of the world's sweep. If `reached` is too
     /// low, the load itself was the limit.
     pub(super) fn truth(&self, reached: f64) -> Truth {
         let all = self.limits.iter();

@@ -91,7 +91,7 @@ pub(super) enum Step {
     Give(usize),
     /// Sleeps for a random time with this mean, seconds.
     Sleep(f64),
-    /// Sleeps for this time, seconds, with a probability of 1 in 100.
+    /// Sleeps for the given time, seconds, with a probability of 1 in 100.
     Rare(f64),
     /// Passes the rate limiter: at once, after a delay, or as a refused request.
     Limit,

@@ -243,7 +243,7 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
 }
 
 /// The generator could complete 1.1 times the server's rate. With three quarters of its CPU, the generator completes
-/// only 0.825 times this rate.
+/// only 0.825 times the server's rate.
 #[test]
 fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });

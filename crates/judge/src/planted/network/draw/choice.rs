@@ -49,8 +49,8 @@ impl Draw {
         all[self.random.usize(..all.len())]
     }
 
-    /// Draws the rate (requests per second) that a part of the network allows. `room` is the range of this rate, in
-    /// multiples of the lowest limit.
+    /// Draws the rate (requests per second) that a part of the network allows. `room` is the range of the drawn rate,
+    /// in multiples of the lowest limit.
     pub(super) fn limit(&mut self, cause: Cause, room: (f64, f64)) -> f64 {
         if cause == self.target {
             return self.rate;

@@ -20,8 +20,8 @@ const RATES: (f64, f64) = (120.0, 3000.0);
 const MAX_CONNECTIONS: u32 = 256;
 /// Share of a request's CPU work that the server does before it checks whether the request exceeds the rate limit.
 const PARSES: f64 = 0.2;
-/// Minimum size of a drawn listen queue, as a time in seconds. The queue can hold all connections that arrive in this
-/// time at the lowest limit.
+/// Minimum size of a drawn listen queue, as a time in seconds. A queue of this size can hold all connections that
+/// arrive within that many seconds at the rate of the lowest limit.
 const SLEEPS_S: f64 = 0.01;
 
 /// Returns the world (a random network) of a seed. With `disturbed`, the server's host has two CPUs, and another
