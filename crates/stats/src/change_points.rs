@@ -23,7 +23,7 @@ pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
 /// Significance level at which a split of the series becomes a candidate: ten times Hunter's level, as in Hunter and
-/// Otava. The merging step then applies [`LEVEL`].
+/// Otava. The later merging step tests the candidates with [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
 /// Number of values in one window. A search for a split looks only at one window, because the time of a search grows
 /// with the square of the window's length. In a window of 50 values, as in Otava, small changes are not found.
@@ -31,8 +31,7 @@ const WINDOW: usize = 200;
 /// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
 /// a normal distribution, only 0.3 % of the values are that far from the mean.
 const OUTLIER_SD: f64 = 3.0;
-/// Number of neighbours on each side of a value. The median of these neighbours decides whether the value is an
-/// outlier.
+/// Number of neighbours on each side of a value. The median of the neighbours decides whether the value is an outlier.
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;

@@ -12,7 +12,8 @@ use crate::student::quantile;
 
 /// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits.
 const STEPS: u32 = 200;
-/// Number of halvings of the interval in the search for a boundary. The boundary is then exact to eight digits.
+/// Number of halvings of the interval in the search for a boundary. After so many halvings, the boundary is exact to
+/// eight digits.
 const HALVINGS: u32 = 32;
 /// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;

@@ -62,7 +62,8 @@ fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     // Most residuals may be exactly 0. For example, the relative speed of a resource is exactly 1 except while
-    // loadline's experiment slows the resource. The median is then 0, and every other residual would be an outlier.
+    // loadline's experiment slows the resource. If most residuals are 0, the median is 0, and every other residual
+    // would be an outlier.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
     (MAD_TO_SD * median_of_sorted(&sizes).unwrap_or(0.0)).max(of_others).max(1e-12)
 }

@@ -49,8 +49,8 @@ pub enum ConstraintKind {
 pub struct Constraint {
     /// Kind of the limited quantity, and its limit.
     pub kind: ConstraintKind,
-    /// Saturation rate, measured by the closed loop. At this rate, all answers would be late. `None` if saturation does
-    /// not matter for the limit.
+    /// Saturation rate, measured by the closed loop. At the saturation rate, all answers would be late. `None` if
+    /// saturation does not matter for the limit.
     pub full: Option<f64>,
 }
 
@@ -102,8 +102,8 @@ impl Constraint {
     }
 }
 
-/// Model with a certain capacity and steepness. The other fields are computed from these two, and are equal for all
-/// windows.
+/// Model with a certain capacity and steepness. The other fields are computed from capacity and steepness, and are
+/// equal for all windows.
 #[derive(Clone, Copy)]
 pub(super) struct CapacityModel {
     c: f64,
@@ -130,7 +130,7 @@ impl CapacityModel {
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
         // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second.
-        // The formula of the model requires this factor.
+        // The model's formula for the share of late answers requires this factor.
         let variance = self.scatter.map(|services| services / self.full);
         let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
         share.map_or(steady, |share| share.max(MIN_LATE_SHARE).ln().min(steady)).min(MAX_LATE_LN)
@@ -165,8 +165,8 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
 /// Minimum distance of the rate from saturation in the formula of the mean, as a share of the distance between capacity
 /// and saturation. Closer to saturation, the mean would depend on the length of the window.
 const MIN_SPARE: f64 = 0.05;
-/// Logarithm of 0.97, the maximum share of late answers in the model. In an overloaded window, about this share is late
-/// while the queue grows.
+/// Logarithm of 0.97, the maximum share of late answers in the model. In an overloaded window, about 97 % of the
+/// answers are late while the queue grows.
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;

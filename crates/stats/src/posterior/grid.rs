@@ -21,8 +21,8 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
 /// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the
-/// latency limit equals many service times, the share of late answers rises steeply with the rate. Without this prior,
-/// windows that are too short to exceed the limit would also fit a model in which the share hardly rises.
+/// latency limit equals many service times, the share of late answers rises steeply with the rate. Without a prior of
+/// the variance, windows that are too short to exceed the limit would also fit a model in which the share hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed in the closed loop, divided by the standard deviation of the speed in a single
@@ -67,8 +67,8 @@ impl Axes {
 }
 
 /// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate takes several passes. Each
-/// pass assumes another number of independent draws that a window is worth. All values that do not depend on this
-/// number are computed once.
+/// pass assumes another number of independent draws that a window is worth. All values that do not depend on the
+/// assumed number of draws are computed once.
 pub(super) struct Grid {
     axes: Axes,
     /// Logarithm of the prior of each cell, for each scatter of the speed.

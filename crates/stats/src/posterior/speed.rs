@@ -139,8 +139,8 @@ mod tests {
         assert!(ln.iter().zip(&same[0]).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
     }
 
-    /// Each of a hundred windows almost excludes the lowest of three capacities. The logarithm of the product of these
-    /// windows must equal the sum of their logarithms.
+    /// Each of a hundred windows almost excludes the lowest of three capacities. The logarithm of the product of all
+    /// likelihoods must equal the sum of the logarithms.
     #[test]
     fn very_small_products_are_kept_as_logarithms() {
         let windows = vec![vec![-120.0, -0.2, 0.0]; 100];

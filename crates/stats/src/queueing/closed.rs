@@ -113,7 +113,8 @@ impl Member {
 }
 
 /// Returns the time that a request spends at a station. `queue` is the mean number of requests at this station in the
-/// network with one client less. `p` has the probabilities of 0, 1, … requests in that network.
+/// network with one client less. `p` has the probabilities of 0, 1, … requests at the station in the network with one
+/// client less.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));
