@@ -35,7 +35,7 @@ fn resident(side: &Side, window: Window) -> Option<f64> {
 }
 
 /// Returns how much memory this machine's kernel uses for its slab caches and socket buffers, bytes. Every connection
-/// uses both.
+/// uses slab caches and socket buffers.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();

@@ -12,7 +12,7 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Names of the counter sources that are read during the trial. None of these sources lists single sockets, because a
+/// Names of the counter sources that are read during the trial. None of the sources lists single sockets, because a
 /// list of a million sockets would take too long.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
 /// Maximum time to wait for the end of the load, seconds. Before generators report their results, they may have to

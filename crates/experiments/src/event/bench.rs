@@ -19,11 +19,12 @@ pub(super) struct Timing {
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use this mean.
+    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use the trimmed mean.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no event and would therefore have blocked. All other figures leave out these calls.
+    /// Number of calls that found no event and would therefore have blocked. All other figures leave out calls that
+    /// would have blocked.
     pub(super) rejected: usize,
     /// Time per event, microseconds: the arrival of the data, the event's share of the call's time, and reading the
     /// data.

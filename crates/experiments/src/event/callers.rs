@@ -11,7 +11,7 @@ use sys::epoll_raw::{self, Slots};
 use super::hot::Hot;
 use lab::LabError;
 
-/// An interface that returns events. The benchmark times its calls.
+/// An interface that returns events. The benchmark times the calls of the interface.
 pub(super) trait Caller {
     /// Makes one call that returns at most `most` events, and returns the number of events. The benchmark times this
     /// function.

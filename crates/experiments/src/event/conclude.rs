@@ -1,4 +1,5 @@
-//! Fitted curves, checks and conclusions of `lab event-api`. All of these are computed only from the run's trials.
+//! Fitted curves, checks and conclusions of `lab event-api`. Curves, checks and conclusions are computed only from the
+//! run's trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};
@@ -114,8 +115,8 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The intercept of the fitted line can be far from the measured values. So the base cost is the cost measured with
-    // the fewest cold connections.
+    // The intercept of the fitted line can be far from the measured values. The base cost is therefore the cost
+    // measured with the fewest cold connections.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);

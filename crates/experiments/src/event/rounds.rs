@@ -11,8 +11,8 @@ use crate::Parameters;
 
 /// Largest array size (maximum number of events per call) in figure 6 of the paper.
 const SOURCE_ARRAY: usize = 10;
-/// Number of additional rounds for points of the paper that have too few calls after the usual rounds. (Rounds may have
-/// been rejected or slow.)
+/// Number of additional rounds for points of the paper that have too few calls after the usual rounds, because some
+/// rounds were rejected or slow.
 const MORE_ROUNDS: u32 = 2;
 
 /// Timed calls of several rounds at one point of a sweep. A round is rejected if one of its calls would have blocked,

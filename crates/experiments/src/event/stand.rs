@@ -16,7 +16,7 @@ use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
 
-/// Number of hot (active) connections in the sweeps. The paper used equally many S-Clients.
+/// Number of hot (active) connections in the sweeps. The paper also used 32 S-Clients.
 pub(super) const HOT: usize = 32;
 /// Rate at which cold connections are opened, per second.
 pub(super) const PACE: f64 = 8000.0;
@@ -148,7 +148,7 @@ impl Bench {
 }
 
 /// Accepts `wanted` connections. Once the clients have stopped opening connections, the function waits until no
-/// connection has arrived for a second. The function then returns the connections accepted so far.
+/// connection has arrived for a second. After this second, the function returns the connections accepted so far.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {

@@ -45,8 +45,8 @@ pub(crate) enum Lines {
     One(&'static str),
     /// One line for each line name that the trials have (`trial.key.line`).
     ByKey,
-    /// One line for each of these values, as (name, value). The chart's `y` then only supplies the label and the unit
-    /// of the axis.
+    /// One line for each of these values, as (name, value). With this kind of lines, the chart's `y` only supplies the
+    /// label and the unit of the axis.
     Values(&'static [(&'static str, Of)]),
 }
 

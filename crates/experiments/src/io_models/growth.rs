@@ -1,6 +1,6 @@
 //! Growth of kernel memory during the load, by part of the memory and per connection. The memory is sampled several
-//! times before the load, after the memory has stopped changing. A growth that is within the spread of these samples
-//! counts as noise.
+//! times before the load, after the memory has stopped changing. A growth that is within the spread of the samples
+//! before the load counts as noise.
 
 use std::time::Duration;
 

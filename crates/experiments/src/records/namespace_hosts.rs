@@ -1,4 +1,4 @@
-//! Hosts of both studies as network namespaces. The server runs in one of these namespaces.
+//! Hosts of both studies as network namespaces. The server runs in one of the namespaces.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::Parameters;
 /// wire (1813 µs).
 const SOURCE_EXCHANGE_MS: f64 = 3.3;
 
-/// Network namespaces joined by a medium (a simulated network). The server runs in one of these namespaces.
+/// Network namespaces joined by a medium (a simulated network). The server runs in one of the namespaces.
 pub(super) struct NamespaceHosts {
     /// The server. Rust drops fields in the order of their declaration, so the server ends before its host.
     _server: Arc<Mutex<AgentGroup>>,

@@ -105,8 +105,8 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     if bed.exchange_ms <= 0.0 {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
-        // The published shape of the curve depends on a fixed time per exchange. Without that time, the shape is not
-        // checked.
+        // The published shape of the curve depends on a fixed time per exchange. Without a fixed time per exchange, the
+        // shape is not checked.
         return checks;
     }
     checks.extend(shape(trials));

@@ -140,7 +140,7 @@ fn processors(t: &Trial) -> String {
 }
 
 /// Compares a host's CPU time per read with the CPU time per read of the host's process. The host's time is counted in
-/// clock ticks, which may be too coarse. In that case, the text says so.
+/// clock ticks. If clock ticks are too coarse, the text says so.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
@@ -169,8 +169,8 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
 }
 
 /// Explains why the parts of a read (CPU times, wire time and fixed time) add up to more than its measured time. A
-/// medium that the kernel simulates sends faster after a pause. The time that the medium saves in this way is not a
-/// sign of parallel work.
+/// medium that the kernel simulates sends faster after a pause. The time that the simulated medium saves after pauses
+/// is not a sign of parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";

@@ -36,7 +36,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Returns the arrival processes to compare, the steady one first. Each process has a name, the peak rate divided by
-/// the mean rate, and the share of time at the peak. For self-similar arrivals, these two numbers are 0.
+/// the mean rate, and the share of time at the peak. For self-similar arrivals, the peak rate and the share of time are
+/// given as 0.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =

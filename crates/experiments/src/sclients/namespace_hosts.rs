@@ -44,8 +44,8 @@ impl NamespaceHosts {
     }
 
     /// Builds the hosts so that the kernel processes packets for the server on the server's own CPU. On a real host,
-    /// the network card's interrupts have this effect. By default, the kernel would process these packets on the
-    /// sender's CPU. A note in the run says which CPU does this work.
+    /// the network card's interrupts make the kernel process packets there. By default, the kernel of this machine
+    /// would process the packets on the sender's CPU. A note in the run says which CPU does this work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -121,7 +121,8 @@ impl NamespaceHosts {
     }
 
     /// Waits until the server has no open, waiting or half-open connections from the previous trial, for at most
-    /// [`SETTLES_WITHIN`]. Without this wait, the counts of the next trial would include these connections.
+    /// [`SETTLES_WITHIN`]. Without the wait, the counts of the next trial would include connections of the previous
+    /// trial.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {

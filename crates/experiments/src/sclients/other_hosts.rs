@@ -1,4 +1,4 @@
-//! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On these hosts, no packet filter
+//! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On hosts of a plan, no packet filter
 //! counts at the server's interface, and loadline does not change the server's network settings. Two notes in the run
 //! say so.
 

@@ -104,8 +104,8 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
     lab.keep(trial).map(drop)
 }
 
-/// Returns the rate of connection requests that reached the server, per second. If this rate was not measured, returns
-/// the rate that the generator sent.
+/// Returns the rate of connection requests that reached the server, per second. If no counter at the server measured
+/// the rate, returns the rate that the generator sent.
 fn syns(trial: &Trial) -> f64 {
     trial.results.get(SYN_RATE).unwrap_or(trial.rates.sent_rate)
 }

@@ -8,8 +8,8 @@ use super::other_hosts::OtherHosts;
 use crate::Parameters;
 use lab::{Lab, LabError, Point};
 
-/// Maximum number of trials that are repeated because other programs disturbed them. Without this limit, an experiment
-/// would take twice as long on a machine that is never quiet.
+/// Maximum number of trials that are repeated because other programs disturbed them. Without a limit on repeated
+/// trials, an experiment would take twice as long on a machine that is never quiet.
 const MAX_REPEATS: u32 = 4;
 
 /// Hosts of the server and of the clients.

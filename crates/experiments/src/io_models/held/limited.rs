@@ -8,8 +8,8 @@ use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
 /// Minimum share of the offered load that a server must handle, to count as handling all of it. The value is below 1,
-/// because the number of messages in the measured window varies a little. A share above 1 divided by this value means
-/// that the server is working off a backlog, so something must have limited the server earlier.
+/// because the number of messages in the measured window varies a little. If the share exceeds 1 / `SERVED`, the server
+/// is working off a backlog, so something must have limited the server earlier.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict that counts as sure.
 const SURE: f64 = 0.6;
