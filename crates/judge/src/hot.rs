@@ -135,8 +135,8 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// Returns true if a share is at least `limit`, even at the lower end of its sampling error. A single sample never
-/// suffices.
+/// Returns true if a share is at least `limit`, even at the lower end of its sampling error. A single sample is never
+/// enough to return true.
 fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
     samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }

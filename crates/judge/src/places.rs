@@ -60,8 +60,8 @@ impl Places {
     }
 
     /// Among the groups of workers that are far larger than the number of requests handled at a time, returns the group
-    /// furthest from the client. Most workers of this group wait for something else. Returns `None` if any count equals
-    /// the number of requests handled at a time.
+    /// furthest from the client. If a group is so large, most of its workers wait for something outside the group.
+    /// Returns `None` if any count equals the number of requests handled at a time.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);

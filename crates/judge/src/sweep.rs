@@ -149,8 +149,9 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). Runs
-/// that add one client at a time need this test.
+/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). The
+/// test is for runs that add one client at a time, because most of their neighbouring steps are closer than a factor of
+/// two.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {

@@ -42,8 +42,8 @@ fn row(t: &Threshold) -> String {
     format!("| {} | {} {} | {}{also} | {basis}: {} | {test} |\n", t.name, t.value, t.unit, t.separates, t.reason)
 }
 
-/// If LOADLINE_WRITE_THRESHOLDS is set, as `make docs` does, first writes the file. Then compares the file with the
-/// table.
+/// If LOADLINE_WRITE_THRESHOLDS is set, as `make docs` does, the test first writes the file. In any case, the test
+/// compares the file with the table.
 #[test]
 fn the_page_of_thresholds_is_that_of_the_table() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/thresholds.md");

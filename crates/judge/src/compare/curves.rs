@@ -13,8 +13,8 @@ const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 
 /// Minimum number of requests that must be slower than a quantile, so that the curve shows this quantile.
 const BEYOND: f64 = 5.0;
 
-/// Makes both curves. `swept` contains the windows of both sides for each condition with a number of clients. For two
-/// live servers, the conditions are the steps of their searches.
+/// Makes the throughput curve and the response-time curve of each side. `swept` contains the windows of both sides for
+/// each condition with a number of clients. For two live servers, the conditions are the steps of their searches.
 pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }

@@ -84,8 +84,8 @@ fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     }
 }
 
-/// Returns the interval of a change: the wide interval if "no change" is outside it. Otherwise, returns the narrow
-/// interval, extended to include "no change".
+/// Returns the interval of a change: the wide interval if "no change" is outside it. If "no change" is inside the wide
+/// interval, returns the narrow interval, extended to include "no change".
 fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     let differs = (wide.0 > 0.0 || wide.1 < 0.0) && change != 0.0;
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }

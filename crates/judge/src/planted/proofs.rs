@@ -129,8 +129,8 @@ pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut P
     tried_with(run, verdict, DOSE, experiment)
 }
 
-/// Makes an experiment like [`tried_on`]. `dose` is the planned dose: the share of its resource that the lever takes,
-/// negative for a lever that adds to its resource.
+/// Makes a run with an experiment, as [`tried_on`] does. `dose` is the planned dose: the share of its resource that the
+/// lever takes, negative for a lever that adds to its resource.
 fn tried_with(
     mut run: Run,
     mut verdict: Bottleneck,

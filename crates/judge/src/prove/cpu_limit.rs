@@ -167,9 +167,9 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
 }
 
 /// Compares the measured effect of fewer CPUs with the predicted effect. If the server uses more CPUs than remain,
-/// throughput should fall to this share: remaining CPUs divided by used CPUs. Otherwise, throughput should not fall.
-/// Throughput that does not fall shows nothing if other programs ran: the lever may have taken CPU time from other
-/// programs.
+/// throughput should fall to this share: remaining CPUs divided by used CPUs. If enough CPUs remain for the server's
+/// CPU use, throughput should not fall. Throughput that does not fall shows nothing if other programs ran: the lever
+/// may have taken CPU time from other programs.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);

@@ -1,9 +1,9 @@
 //! The rules of the verdict, one file each, and the table of all rules.
 //!
 //! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). If the rule finds the signs, it returns
-//! [`Verdict::Binds`] with its evidence. Otherwise, the rule returns the reason why the bottleneck is ruled out, or the
-//! counters that are missing. A rule that cannot decide says so, because a wrong cause does more harm than a missed
-//! cause. No rule calls another.
+//! [`Verdict::Binds`] with its evidence. If the rule does not find the signs, it returns the reason why the bottleneck
+//! is ruled out, or the counters that are missing. A rule that cannot decide says so, because a wrong cause does more
+//! harm than a missed cause. No rule calls another.
 //!
 //! Each rule has a [`Tier`] and names the bottlenecks whose signs the rule explains. For example, a full CPU makes the
 //! accept queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities

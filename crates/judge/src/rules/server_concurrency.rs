@@ -91,7 +91,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
 }
 
 /// Describes the range of clients over which throughput did not grow. Without such a range, returns `Ok(None)` if
-/// upstreams or waiting threads show the limit. Otherwise, returns the rule's result as an error.
+/// upstreams or waiting threads show the limit. If nothing shows the limit, returns the rule's result as an error.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {

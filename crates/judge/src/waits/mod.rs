@@ -82,7 +82,7 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
     chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
-/// Returns the causes for which requests wait. Causes inside databases come first. Otherwise, the causes with more
+/// Returns the causes for which requests wait. Causes inside databases come first. After them, the causes with more
 /// waiting threads come first.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);

@@ -70,7 +70,7 @@ pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
 /// Returns the most frequent wait, the number of threads in this wait, and the object that these threads wait for.
 ///
 /// A worker may open a connection to a peer for each request. A wait for a new socket counts as a wait for a peer only
-/// while a request is in progress. Otherwise, the socket may belong to a client.
+/// while a request is in progress. While no request is in progress, a new socket may belong to a client.
 fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
     let known = activity.blocked();
     let new = activity.threads(|state| state == ThreadState::NewSocket) * activity.process.processes.max(1.0);

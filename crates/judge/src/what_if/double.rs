@@ -11,7 +11,7 @@ use crate::Facts;
 
 /// Verdicts for which more resources do not raise the capacity, or would raise it by an unknown amount.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
-/// Largest factor by which resources may grow. Larger factors are no useful advice.
+/// Largest factor by which resources may grow. Advice to give a resource more than 16 times its size would be useless.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
 /// Returns the resources that would be full before the server reaches twice its capacity. The first resource is full at
