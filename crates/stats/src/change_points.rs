@@ -2,11 +2,11 @@
 //! Association* 109, 2014) with Student's t test. Windows and a merging step are added as in Hunter (M. Fleming and
 //! others, *ICPE* 2023) and Apache Otava.
 //!
-//! Hunter's t test assumes independent, normal values. Two additions make these assumptions unnecessary. First, an
-//! isolated value that is far from its neighbours is moved towards these neighbours. (At least [`MIN_SEGMENT`] values
-//! lie between two changes, so an isolated value is not a change.) Second, the error of a mean takes the correlation of
-//! neighbouring values into account. The correlation is estimated from the differences of neighbours, which changes of
-//! the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
+//! Hunter's t test assumes independent, normal values. Two additions make this implementation valid for dependent
+//! values with outliers, too. First, an isolated value that is far from its neighbours is moved towards these
+//! neighbours. (At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change.) Second,
+//! the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated from the
+//! differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
@@ -170,8 +170,8 @@ impl Series {
         else {
             return;
         };
-        // A test of all values up to the end of the part may miss this change if another change follows. The test up to
-        // `end` therefore counts as well.
+        // A test of all values up to the end of the part may miss this change if another change follows. The change
+        // therefore also counts if a test of the values up to `end` shows it.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);
