@@ -69,8 +69,8 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. If `flat` is
-/// true, checks that the cost does not grow. Otherwise, checks that the cost grows.
+/// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. Checks that
+/// the cost does not grow if `flat` is true, and that it grows if `flat` is false.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));

@@ -22,7 +22,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Uses the hosts of the plan if the plan names any hosts. Otherwise, prepares hosts on this machine.
+    /// Uses the hosts that the plan names. If the plan names no hosts, prepares hosts on this machine.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return ThisMachine::build(lab, parameters).map(|here| Self::ThisMachine(Box::new(here)));

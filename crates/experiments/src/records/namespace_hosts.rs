@@ -77,8 +77,8 @@ impl NamespaceHosts {
     }
 }
 
-/// Returns the fixed time per exchange, milliseconds: `asked`, if it is at least 0. Otherwise, returns the study's time
-/// on a medium like the study's network, and 0 on other media.
+/// Returns the fixed time per exchange, milliseconds: `asked`, if it is at least 0. If `asked` is negative, returns the
+/// study's time on a medium like the study's network, and 0 on other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,

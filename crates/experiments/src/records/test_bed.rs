@@ -33,7 +33,7 @@ pub(super) struct TestBed {
 }
 
 impl TestBed {
-    /// Uses the plan's hosts if the plan names any. Otherwise, builds namespaces.
+    /// Uses the hosts that the plan names. If the plan names no hosts, builds network namespaces.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         match lab.run.plan.hosts.is_empty() {
             true => Self::made(lab, parameters, clients),
@@ -64,7 +64,7 @@ impl TestBed {
         })
     }
 
-    /// Returns the number of client hosts. There cannot be more clients than that.
+    /// Returns the number of client hosts, which is also the maximum number of clients.
     pub(super) fn places(&self) -> u32 {
         match &self.hosts {
             Hosts::NamespaceHosts(made) => made.namespace_hosts.len() as u32,

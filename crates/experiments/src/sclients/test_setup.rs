@@ -26,7 +26,7 @@ pub(crate) struct TestSetup {
 }
 
 impl TestSetup {
-    /// Uses the plan's hosts if the plan names any. Otherwise, builds network namespaces.
+    /// Uses the hosts that the plan names. If the plan names no hosts, builds network namespaces.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
