@@ -33,7 +33,7 @@ pub(crate) struct Refusal(pub(crate) u16, pub(crate) &'static str);
 
 /// Reason why a connection ends.
 pub(crate) enum Ending {
-    /// The peer closed the connection or was too slow.
+    /// The peer closed the connection or was too slow, or reading or writing failed.
     Quiet,
     Refused(Refusal),
 }
@@ -60,8 +60,8 @@ struct Head {
     expects_continue: bool,
 }
 
-/// Reads a request. At first, `rest` contains the bytes that arrived after the previous request. Afterwards, it
-/// contains the bytes that arrived after this request.
+/// Reads a request. Before the call, `rest` contains the bytes that arrived after the previous request. After the call,
+/// it contains the bytes that arrived after this request.
 pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Result<Export, Ending> {
     let head = loop {
         if let Some(head) = head(rest)? {
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Stream that gives its input in small pieces.
+    /// Stream for tests. Each read returns at most a fixed number of its input bytes.
     struct Pieces(VecDeque<u8>, usize, Vec<u8>);
 
     impl Read for Pieces {

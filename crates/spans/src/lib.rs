@@ -1,6 +1,6 @@
 //! Receives spans of a server during a run (OTLP over HTTP, as JSON or protobuf). Computes where the server spends its
-//! time: the self time of each kind of span. All input is untrusted, so its size, the number of spans, and the number
-//! and length of names are limited.
+//! time: the self time of each kind of span. All input is untrusted. The crate therefore limits the size of the input,
+//! the number of spans, and the number and length of names.
 
 pub mod decode;
 mod http;

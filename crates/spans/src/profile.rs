@@ -16,8 +16,9 @@ struct Sum {
     whole_ns: u128,
 }
 
-/// Returns the total time and the self time per span name, over the spans that began within `times_ns` (nanoseconds
-/// since 1970). The name with the largest self time comes first.
+/// Returns the mean duration and the mean self time per span name, over the spans that began within `times_ns`
+/// (nanoseconds since 1970). The name with the largest total self time comes first. At most `MAX_SPAN_NAMES` names are
+/// returned.
 pub(crate) fn profile(store: &Store, times_ns: &Range<u64>) -> SpanProfile {
     let children = by_parent(store.spans());
     let (mut sums, mut traces) = (BTreeMap::<u16, Sum>::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! The receiver: listens on loopback during a run, with one thread per sender.
+//! Listens on loopback for spans during a run, with one thread per sender.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -38,7 +38,7 @@ pub enum SpansError {
     },
 }
 
-/// Receiver of spans. The thread of the receiver ends only with the program.
+/// Receiver of spans. Its listening thread runs until the program ends.
 #[derive(Debug)]
 pub struct Receiver {
     store: Arc<Mutex<Store>>,
@@ -46,7 +46,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Listens at an address of loopback.
+    /// Starts to listen at a loopback address.
     pub fn start(addr: SocketAddr) -> Result<Self, SpansError> {
         if !addr.ip().is_loopback() {
             return Err(SpansError::NotLoopback(addr));
@@ -68,8 +68,8 @@ impl Receiver {
     }
 
     /// Waits for spans that senders have not sent yet, but no longer than `patience`, and not after `stop` returns
-    /// true. Returns once a span that began at `until_ns` (nanoseconds since 1970) or later has arrived and no more
-    /// spans arrive.
+    /// true. Returns earlier if a span that began at `until_ns` (nanoseconds since 1970) or later has arrived, and no
+    /// further span has arrived for the time `QUIET`.
     pub fn settle(&self, until_ns: u64, patience: Duration, stop: &dyn Fn() -> bool) {
         let end = Instant::now() + patience;
         while Instant::now() < end && !stop() {
@@ -84,8 +84,8 @@ impl Receiver {
         }
     }
 
-    /// Returns the total time and the self time per span name, over the spans that began within `times_ns` (nanoseconds
-    /// since 1970).
+    /// Returns the mean duration and the mean self time per span name, over the spans that began within `times_ns`
+    /// (nanoseconds since 1970).
     pub fn profile(&self, times_ns: &Range<u64>) -> SpanProfile {
         profile::profile(&lock(&self.store), times_ns)
     }
@@ -120,7 +120,7 @@ fn serve(mut sender: TcpStream, store: &Mutex<Store>) {
 
 /// Stores the spans of a request. Returns the answer, and true if the connection stays open.
 fn take(export: &Export, store: &Mutex<Store>) -> Result<(Vec<u8>, bool), Ending> {
-    // The lock is held only while the body is decoded, and not while it is read from the network.
+    // The thread holds the lock only while it decodes the body, not while it reads the body from the network.
     let mut store = lock(store);
     let mut add = |span: crate::ReceivedSpan<'_>| store.add(&span);
     let decoded = match export.encoding {

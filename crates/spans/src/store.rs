@@ -1,5 +1,5 @@
-//! The received spans, within a limited amount of memory. Whenever there are too many spans, half of the remaining
-//! traces are dropped. The traces are chosen by a hash of their IDs, so that every remaining trace stays complete.
+//! Stores the received spans in a limited amount of memory. Whenever there are too many spans, the store drops half of
+//! its remaining traces. A hash of the trace ID decides which traces stay, so every remaining trace stays complete.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use crate::span::Span;
 
 /// Maximum number of stored spans, 64 bytes each.
 const MAX_SPANS: usize = 1 << 18;
-/// Maximum number of different names. Spans with further names share one name.
+/// Maximum number of different names. All spans with further names share one name.
 const MAX_NAMES: usize = 256;
 /// Maximum length of a name, characters.
 const MAX_NAME_CHARS: usize = 80;

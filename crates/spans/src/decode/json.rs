@@ -1,4 +1,4 @@
-//! Spans as JSON: IDs are hexadecimal digits, and 64-bit integers are text or numbers.
+//! Decodes spans from JSON. IDs are hexadecimal text. A 64-bit integer may be a JSON string or a JSON number.
 
 use std::borrow::Cow;
 
@@ -108,7 +108,7 @@ pub fn json(body: &[u8], each: &mut dyn FnMut(ReceivedSpan<'_>)) -> Result<(), N
     Ok(())
 }
 
-/// Reads a number of exactly this many hexadecimal digits; `None` for other texts.
+/// Reads a number of exactly `digits` hexadecimal digits; `None` for any other text.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten()

@@ -8,7 +8,7 @@ pub use protobuf::protobuf;
 
 use crate::ReceivedSpan;
 
-/// Input that is not a request to export spans.
+/// Error: the input is not a valid request to export spans. The value is the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not spans of OTLP: {0}")]
 pub struct NoSpans(pub String);

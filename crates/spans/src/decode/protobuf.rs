@@ -1,4 +1,4 @@
-//! Spans as protobuf. Only the needed fields are read, and nothing is allocated.
+//! Decodes spans from protobuf. Reads only the fields that loadline needs, and copies no text that is valid UTF-8.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub fn protobuf(body: &[u8], each: &mut dyn FnMut(ReceivedSpan<'_>)) -> Result<(
     })
 }
 
-/// Calls `each` with every message in the field `number` of a message.
+/// Calls `each` with every submessage in the field `number` of a message.
 fn messages<'a>(
     message: &'a [u8],
     number: u64,
@@ -26,7 +26,7 @@ fn messages<'a>(
     })
 }
 
-/// Reads the name of the service from an attribute (`KeyValue`), if the attribute contains it.
+/// Reads the name of the service from an attribute (`KeyValue`) if its key is `service.name`.
 fn read_service<'a>(attribute: &'a [u8], service: &mut &'a str) -> Result<(), NoSpans> {
     let (mut key, mut text) = (&[][..], &[][..]);
     messages(attribute, 1, |bytes| {
@@ -66,14 +66,14 @@ fn read_span(message: &[u8], service: &str, each: &mut dyn FnMut(ReceivedSpan<'_
 
 /// Value of a field of a message.
 enum Value<'a> {
-    /// A number of variable length or of 4 bytes. No needed field has such a number.
+    /// A number of variable length or of 4 bytes. No field that loadline needs has this type.
     Other,
     /// A number of 8 bytes.
     Fixed(u64),
     Bytes(&'a [u8]),
 }
 
-/// Calls `each` with every field of a message and its number.
+/// Calls `each` with the number and the value of every field of a message.
 fn fields<'a>(message: &'a [u8], mut each: impl FnMut(u64, Value<'a>) -> Result<(), NoSpans>) -> Result<(), NoSpans> {
     let mut rest = message;
     while !rest.is_empty() {
