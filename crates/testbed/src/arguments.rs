@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// Name and arguments of a medium. Callers take out the arguments that they know; an argument that nobody takes is an
-/// error.
+/// Name and arguments of a medium. Each caller takes out the arguments that it knows. An argument that no caller takes
+/// is an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.

@@ -1,6 +1,6 @@
 //! A shell process that keeps a network namespace alive. When its standard input ends, it kills all other processes in
-//! the namespace and exits. Its standard input is a pipe whose other end only its creator has. So all processes in the
-//! namespace end when the creator ends, even by a crash.
+//! the namespace and exits. Its standard input is a pipe, and only the creator holds the other end of this pipe. When
+//! the creator ends, even by a crash, all processes in the namespace therefore end.
 
 use std::process::{Child, Command, Stdio};
 

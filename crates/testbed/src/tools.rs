@@ -99,8 +99,8 @@ fn explain(program: &str, commands: &str, words: &str) -> String {
     format!("run `{program} {failed}`")
 }
 
-/// Returns a command for a program. Many systems install such programs in `/sbin` or `/usr/sbin`, so these directories
-/// are searched even if PATH lacks them.
+/// Returns a command for a program. Many systems install `ip` and `tc` in `/sbin` or `/usr/sbin`, so this function
+/// searches these directories even if PATH lacks them.
 pub(crate) fn tool(program: &str) -> Command {
     let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
         .iter()

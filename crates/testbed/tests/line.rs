@@ -148,9 +148,10 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading delays datagrams, but never makes them early. In the second quarter and in the last quarter, one
-    // datagram was delayed least: it arrived earliest, compared with the time planned for its number. These two
-    // datagrams give the true rate: the difference of their numbers, divided by the difference of their arrival times.
+    // Late reading delays datagrams, but never makes them early. The test looks at two quarters of the datagrams: the
+    // second and the last. In each of them, it picks the datagram with the least delay: the one that arrived earliest,
+    // compared with the time planned for its number. The true rate is the difference of the two numbers, divided by the
+    // difference of the two arrival times.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

@@ -13,8 +13,8 @@ use run::{Recording, Window};
 use sys::hiccups::HiccupMeter;
 use testkit::has;
 
-/// Payload as a share of all traffic of a TCP bulk transfer on a shared Ethernet. There is one acknowledgement (90
-/// bytes on the wire) per two segments of 1448 bytes (1538 on the wire).
+/// Payload as a share of all traffic of a TCP bulk transfer on a shared Ethernet. Two segments of 1448 bytes (1538 on
+/// the wire) cause one acknowledgement (90 bytes on the wire).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);
 
 fn near(what: &str, value: f64, limit: f64) {
@@ -27,7 +27,8 @@ fn within(what: &str, value: f64, limit: f64, share: f64) {
     assert!(off.abs() <= share, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
-/// Payload as a share of all traffic of a TCP bulk transfer on a wire without acknowledgements, which use another wire.
+/// Payload as a share of all traffic of a TCP bulk transfer on a full-duplex wire. The acknowledgements use the other
+/// direction's wire.
 const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 
 /// A medium and the throughput that it must have.
@@ -54,7 +55,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Length of each period of the measurement, seconds.
 const STRETCH_S: f64 = 0.25;
-/// Number of periods. If the machine stalls, the wire is idle in one or two of them, which does not change the median.
+/// Number of periods. If the machine stalls, the wire is idle in one or two periods, which does not change the median.
 const STRETCHES: usize = 12;
 
 fn middle(mut list: Vec<f64>) -> f64 {
@@ -103,8 +104,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
     // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalls. If only a
-    // part of an interval is inside the measurement, the same part of its bytes is counted. A stall makes this inexact,
-    // so the tolerance grows with the longest stall.
+    // part of an interval is inside the measurement, the test counts the same part of its bytes. A stall makes this
+    // estimate inexact, so the tolerance grows with the longest stall.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

@@ -105,7 +105,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the counts of the medium since its creation.
+    /// Returns the traffic counts of the medium since its creation.
     pub(crate) fn counts(&self) -> Counts {
         self.shared.relay().counts(clock::monotonic_ns())
     }

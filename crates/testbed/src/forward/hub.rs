@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use super::usage::wire_bytes;
 use super::{Counts, Fate, Relay};
 
-/// The shared wire.
+/// Wire that all stations share.
 #[derive(Debug)]
 pub(crate) struct Hub {
     bits_per_s: u64,
@@ -37,8 +37,8 @@ struct Waiting {
 }
 
 impl Hub {
-    /// Creates a wire with this rate for `stations` stations. `limit_bytes` is the maximum size of each station's
-    /// queue.
+    /// Creates a wire with a rate of `bits_per_s` for `stations` stations. `limit_bytes` is the maximum size of each
+    /// station's queue.
     pub(crate) fn new(bits_per_s: u64, limit_bytes: u64, stations: usize) -> Self {
         let stations = (0..stations).map(|_| Station::default()).collect();
         Self { bits_per_s, limit_bytes, stations, turn: 0, free_ns: 0, busy_ns: 0, counts: Counts::default() }

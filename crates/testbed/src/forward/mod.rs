@@ -32,8 +32,8 @@ pub(crate) trait Relay: Send {
     /// [`Relay::settle`] later returns this number.
     fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
 
-    /// Returns the next waiting frame that may be sent by now, as (ticket, arrival time). Returns `None` if there is no
-    /// such frame.
+    /// Returns the next waiting frame that may be sent at `_now_ns` or earlier, as (ticket, arrival time). Returns
+    /// `None` if there is no such frame.
     fn settle(&mut self, _now_ns: u64) -> Option<(usize, u64)> {
         None
     }
@@ -48,6 +48,6 @@ pub(crate) trait Relay: Send {
     /// frame does not change.
     fn set_rate(&mut self, bits_per_s: u64);
 
-    /// Returns the counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.
+    /// Returns the traffic counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.
     fn counts(&mut self, now_ns: u64) -> Counts;
 }

@@ -28,7 +28,7 @@ impl Serialiser {
         self.bits_per_s = bits_per_s;
     }
 
-    /// Returns the time that the sender needs for this many bytes, nanoseconds.
+    /// Returns the time that the sender needs for `bytes` bytes, nanoseconds.
     pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }

@@ -53,8 +53,9 @@ pub(crate) trait BuiltMedium: Send + Sync {
         Err(NO_RATE.into())
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for it,
-    /// microseconds. Returns 0 if every frame takes its full time on the wire, even after a pause.
+    /// Returns the amount of traffic that may pass without delay after a pause. The amount is given as the time that
+    /// the wire normally needs to carry it, microseconds. Returns 0 if every frame takes its full time on the wire,
+    /// even after a pause.
     fn catches_up_us(&self) -> u64 {
         0
     }

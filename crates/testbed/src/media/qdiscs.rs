@@ -11,9 +11,9 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, microseconds. After a pause,
-/// the wire may therefore send as much traffic without delay as it otherwise carries in this time. This may be less
-/// than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The alternative
-/// `tbf` would need enough tokens for a whole frame in advance.
+/// the wire may therefore send as much traffic without delay as it otherwise carries in this time. This amount may be
+/// less than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The
+/// alternative `tbf` would need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. When several classes wait, each sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;

@@ -1,8 +1,9 @@
 //! One half-duplex wire that all hosts share (`ethernet10`, `hub100`).
 //!
 //! In the kernel, a bridge joins the hosts. The kernel redirects the frames that enter each port to one `ifb`
-//! interface. The `htb` of this interface sends them at the wire's rate, and they return to the bridge. All hosts and
-//! both directions therefore share one sender with a limited rate. If the kernel lacks `ifb` or a part of `tc`, a hub
+//! interface. The queueing discipline `htb` of this interface sends the frames at the wire's rate, and the frames
+//! return to the bridge. All hosts and both directions therefore share one sender with a limited rate. If the kernel
+//! lacks `ifb` or a part of `tc`, a hub in user space takes over. Neither implementation simulates collisions.
 //! in user space takes over. Neither implementation simulates collisions.
 //!
 //! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In a common queue, a request

@@ -16,7 +16,7 @@ struct Switch {
     bits_per_s: Option<u64>,
 }
 
-/// Wires of a switch: two per port, one for each direction. There are none if the switch has no rate limit.
+/// Wires of a switch: two per port, one for each direction. The list is empty if the switch has no rate limit.
 struct Running(Vec<KernelWire>);
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {

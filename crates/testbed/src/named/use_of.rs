@@ -12,8 +12,8 @@ use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
 /// Creates a named testbed: starts its keeper (the process that keeps the testbed alive) in the background, and returns
-/// the testbed's status. `program` with `arguments` is the keeper. It must call [`keep`], and print a line as soon as
-/// the testbed can be used.
+/// the testbed's status. The command `program` with `arguments` runs the keeper. This command must call [`keep`], and
+/// print a line as soon as the testbed can be used.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);
@@ -67,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // A keeper that did not answer is killed, and its namespaces end with it.
+    // Kill a keeper that did not answer. Its namespaces end with it.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {

@@ -24,7 +24,7 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// Starts an iperf3 server on a host, for one client. Records the lines with intervals that the server prints.
+/// Starts an iperf3 server on a host, for one client. Records the server's output lines that report an interval.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
@@ -39,8 +39,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and the times at which it printed its lines with intervals. These times make it possible to add
-/// up the throughput of several processes in one period.
+/// An iperf3 process, and the times at which it printed the lines that report intervals. With these times, a test can
+/// add up the throughput of several processes in one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
