@@ -8,7 +8,7 @@ use std::time::Duration;
 use run::Behind;
 use sys::blocking_stream::BlockingStream;
 
-/// Maximum time for a connect, a read or a write. A slower database cannot be sampled often enough.
+/// Maximum time for a connect, a read or a write. A database that needs longer could not be sampled often enough.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects to a database.

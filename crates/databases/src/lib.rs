@@ -1,5 +1,5 @@
-//! Samples the databases that a server uses: the activities and waits of their sessions, read over a connection of
-//! loadline's own.
+//! Samples the databases that a server uses, over loadline's own connections. The samples contain the activities and
+//! waits of the database sessions.
 //!
 //! A sampler reads the sessions of PostgreSQL up to 20 times per second and those of MariaDB up to ten times per
 //! second. For Redis, the sampler compares the counts of commands at the beginning and at the end of a trial. This

@@ -1,5 +1,6 @@
-//! Redis: the time spent in each command, from `INFO commandstats` at both ends of a trial, and the log of slow
-//! commands. Only the name and the duration of a logged command are kept. Source: Redis's manual, "INFO" and "SLOWLOG".
+//! Samples Redis. The time spent in each command is the growth of the counters in `INFO commandstats` during a trial
+//! (one load). Slow commands come from Redis's slow log, of which only the name and the duration of each command are
+//! kept. Source: Redis's manual, "INFO" and "SLOWLOG".
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -22,7 +23,7 @@ const MAX_COMMANDS: usize = 1024;
 /// Number of calls and total time in seconds of each command.
 type Counts = BTreeMap<String, (u64, f64)>;
 
-/// A connection to Redis over which samples are taken.
+/// A connection to Redis for taking samples.
 #[derive(Debug)]
 pub(crate) struct RedisSession {
     connection: BlockingStream,
@@ -53,8 +54,8 @@ impl RedisSession {
         self.first = None;
     }
 
-    /// Reads the counts. Returns the commands that were executed since the first reading of the trial; empty for the
-    /// first reading.
+    /// Reads Redis's counts of commands. Returns the commands that were executed since the first reading of the trial;
+    /// empty for the first reading.
     pub(crate) fn sample(&mut self) -> Result<Vec<CommandSum>, DatabaseError> {
         let now = Instant::now();
         let counts = self.counts()?;
@@ -73,7 +74,7 @@ impl RedisSession {
         }
         let sum = |(command, (calls, time_s)): (&String, &(u64, f64))| {
             let (calls_before, time_before) = first.get(command).copied().unwrap_or_default();
-            // Another client may have reset the counts in the meantime. The command is then left out.
+            // Another client may have reset the counts in the meantime. Leave the command out in this case.
             let (calls, time_s) = (calls.checked_sub(calls_before)?, time_s - time_before);
             (calls > 0 && time_s >= 0.0 && seconds > 0.0).then(|| CommandSum {
                 command: command.clone(),
@@ -91,7 +92,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid this command. The counts of commands are then used without the slow log.
+            // Managed services may forbid SLOWLOG. The counts of commands are then used without the slow log.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };

@@ -1,4 +1,4 @@
-//! The thread that samples a database during a trial, over one connection for the whole run.
+//! The thread that samples a database during a trial (one load). One connection serves all trials of a run.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -23,7 +23,7 @@ const REDIS_PAUSE: Duration = Duration::from_secs(1);
 /// less often.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
-/// A connection over which samples are taken.
+/// A connection to a database for taking samples.
 #[derive(Debug)]
 enum Session {
     Postgres(PostgresSession),
@@ -122,8 +122,8 @@ impl Database {
     }
 }
 
-/// Takes samples until the caller asks to stop. The last sample is taken after the caller has asked, so the counts
-/// cover the whole trial.
+/// Takes samples until the caller asks to stop. Takes the last sample after the caller has asked, so the counts cover
+/// the whole trial.
 fn sample_until_stop(
     session: &mut Session,
     sums: &mut Sums,

@@ -1,4 +1,5 @@
-//! Sums over samples, and the profile made from them. All functions are pure: equal samples give equal profiles.
+//! Adds up samples of a database, and makes a profile from the sums. All functions are pure: equal samples give equal
+//! profiles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

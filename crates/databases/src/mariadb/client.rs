@@ -1,5 +1,5 @@
-//! A client that runs statements in MariaDB's text protocol. No library is used for the protocol, because the smallest
-//! one, mysql_common, adds 50 crates.
+//! A client that runs statements in MariaDB's text protocol. The client uses no protocol library, because the smallest
+//! one, mysql_common, would add 50 crates.
 
 use std::io::{Read as _, Write as _};
 

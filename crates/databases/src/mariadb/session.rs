@@ -1,4 +1,5 @@
-//! One sample of MariaDB: its sessions, and the transactions that block them if some sessions wait for a row lock.
+//! Takes samples of MariaDB. A sample contains the sessions. If sessions wait for a row lock, the sample also contains
+//! the transactions that block them.
 
 use run::{Behind, SessionState};
 
@@ -33,7 +34,7 @@ const LIMITS: &str = "SET SESSION max_statement_time = 1";
 /// State of a transaction that waits for a row lock.
 const LOCK_WAIT: &str = "LOCK WAIT";
 
-/// A connection over which samples are taken.
+/// A connection to MariaDB for taking samples.
 #[derive(Debug)]
 pub(crate) struct MariadbSession {
     client: Client,
@@ -110,7 +111,8 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(row, 1).parse().unwrap_or_default(),
         state: state_of(text(row, 2), text(row, 3), text(row, 4), "").unwrap_or_default(),
         statement: text(row, 5).into(),
-        // InnoDB records the start of a wait only in whole seconds, so the time is left out.
+        // InnoDB records the start of a wait only in whole seconds, which is too inexact, so this function returns no
+        // time.
         held_s: None,
     }
 }

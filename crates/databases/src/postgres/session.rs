@@ -1,4 +1,5 @@
-//! One sample of PostgreSQL: its sessions, and the transactions that block them if some sessions wait for a lock.
+//! Takes samples of PostgreSQL. A sample contains the sessions. If sessions wait for a lock, the sample also contains
+//! the transactions that block them.
 
 use run::{Behind, SessionState};
 
@@ -6,13 +7,13 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Statement that selects the sessions of clients. `left` limits the amount of text that the server sends. Idle
-/// sessions are only counted, so their text is left out.
+/// Statement that selects the sessions of clients. `left` limits the amount of text that the server sends. Loadline
+/// only counts idle sessions, so the statement selects no text for them.
 const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN state = 'idle' THEN '' ELSE left(query, 1024) END \
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
-/// Statement that selects the transactions that block waiting sessions. At most four waits are examined, because
-/// pg_blocking_pids locks the whole lock table for a moment. Sessions that wait for a tuple form a queue. Only the
-/// first session in this queue waits for the transaction that has the lock, so waits for tuples are left out.
+/// Statement that selects the transactions that block waiting sessions. It examines at most four waits, because
+/// pg_blocking_pids locks the whole lock table for a moment. It leaves out waits for tuples: sessions that wait for a
+/// tuple form a queue, and only the first session waits for the transaction that has the lock.
 const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.wait_event, left(b.query, 1024), \
     extract(epoch FROM clock_timestamp() - w.waitstart) \
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
@@ -26,7 +27,7 @@ const WAITSTART_VERSION: u32 = 14;
 /// First major version of PostgreSQL whose view pg_stat_activity has the column `backend_type`.
 const FIRST_VERSION: u32 = 10;
 
-/// A connection over which samples are taken.
+/// A connection to PostgreSQL for taking samples.
 #[derive(Debug)]
 pub(crate) struct PostgresSession {
     client: Client,
