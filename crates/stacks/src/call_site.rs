@@ -37,7 +37,7 @@ impl CallSites {
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
         if space.is_code(address) && !space.is_from_file(address) {
             // A runtime may replace compiled code in memory that belongs to no file. Kept bytes and results could be
-            // outdated, so the memory is read again.
+            // outdated, so this function reads the memory again.
             return call_before(&mut Live(self.pid), address);
         }
         if let Some(known) = self.known.get(&address) {

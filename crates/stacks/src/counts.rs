@@ -29,8 +29,8 @@ pub struct HotFunction {
 
 impl StackCounts {
     /// Adds `weight` for a stack of `process`. `frames` has the innermost frame first. A function without a name counts
-    /// as part of its nearest named caller in the same module. A stripped library names only the functions that it
-    /// exports.
+    /// as part of its nearest named caller in the same module, because a stripped library names only the functions that
+    /// it exports.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();
         let mut caller: Option<&Frame> = None;
@@ -66,8 +66,8 @@ impl StackCounts {
         self.stacks().map(|(stack, weight)| format!("{stack} {:.0}\n", weight.max(1.0))).collect()
     }
 
-    /// Returns the functions, ordered by the share of samples in their own code, the largest first. Functions with less
-    /// than `min_share` are left out.
+    /// Returns the functions, ordered by the share of samples in their own code, the largest first. Leaves out
+    /// functions with a share below `min_share`.
     pub fn hot(&self, min_share: f64) -> Vec<HotFunction> {
         let mut own: HashMap<(&str, &str), f64> = HashMap::new();
         for (stack, weight) in self.stacks() {

@@ -25,22 +25,22 @@ const MAX_TOTAL_RATE_HZ: u64 = 60;
 /// Time between two checks of the cost of sampling while events stay open, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 
-/// Maximum number of open `perf` events; each sampled thread has one event per CPU. Each event is an open descriptor
+/// Maximum number of open `perf` events. Each sampled thread has one event per CPU. Each event is an open descriptor
 /// and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
 
-/// Maximum number of different stacks that are kept.
+/// Maximum number of different stacks that the sampler keeps.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Longest wait before the first burst of sampling in a measured window, nanoseconds. The first wait is a random part
-/// of this time, so that bursts do not depend on the start of the window.
+/// Longest wait before the first burst of sampling in a measurement, nanoseconds. The first wait is a random part of
+/// this time, so bursts do not depend on the start of the measurement.
 const FIRST_WAIT_NS: u64 = 100_000_000;
 
 /// Sampler of the CPU time of processes.
 pub struct CpuStacks {
     sampler: sys::perf::CpuSampler,
-    /// True if the kernel samples all processes of the system. Samples of processes that are not followed are then left
-    /// out.
+    /// True if the kernel samples all processes of the system. The sampler then drops the samples of processes that it
+    /// does not follow.
     everything: bool,
     followed: BTreeSet<u32>,
     state: State,
@@ -116,7 +116,7 @@ impl CpuStacks {
         self.is_incomplete |= self.followed.insert(pid);
     }
 
-    /// Takes the samples since the last call, and opens or closes the events when their time has come. Returns the time
+    /// Takes the samples since the last call, and opens or closes the `perf` events when this is due. Returns the time
     /// at which the next call is due, nanoseconds. If a call comes late while a CPU is busy, the kernel's buffer
     /// overflows and samples are lost.
     pub fn poll(&mut self, processes: &mut Processes) -> u64 {
@@ -125,8 +125,8 @@ impl CpuStacks {
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost of events
-            // of whole CPUs is therefore not checked.
+            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. Their cost needs no
+            // check.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,
@@ -134,8 +134,8 @@ impl CpuStacks {
         self.state.next_ns(monotonic_ns())
     }
 
-    /// Begins to sample: all processes of the system if this user may do this, and otherwise the followed threads for a
-    /// burst.
+    /// Begins to sample. If this user may sample all processes of the system, the kernel does so all the time.
+    /// Otherwise, it samples the followed threads for a burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
             return State::Open { since_ns: now_ns };
@@ -143,7 +143,7 @@ impl CpuStacks {
         self.open_events(State::burst(now_ns))
     }
 
-    /// Opens the events of all threads, for a burst or for a longer time.
+    /// Opens the `perf` events of all followed threads, for a burst or for a longer time.
     fn open_events(&mut self, state: State) -> State {
         let before = thread_cpu_ns();
         let most = MAX_EVENTS / self.sampler.cpus().max(1);
@@ -152,14 +152,14 @@ impl CpuStacks {
         let is_burst = matches!(state, State::Burst { .. });
         self.period_ns = if is_burst { burst_period_ns(tids.len()) } else { self.usual_period_ns };
         for tid in tids {
-            // The thread may have ended, so an error is ignored.
+            // An error is ignored, because the thread may have ended.
             let _ = self.sampler.add(tid, self.period_ns);
         }
         (self.opened_in_ns, self.fresh, self.is_incomplete) = (thread_cpu_ns() - before, 0, false);
         state
     }
 
-    /// Closes the events. If their cost allows events to stay open, opens them again for the present threads.
+    /// Closes the events. If their cost allows events to stay open, opens them again for the threads that exist now.
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
@@ -186,8 +186,8 @@ impl CpuStacks {
         }
     }
 
-    /// Lets the kernel sample all processes, if this user is allowed to. Such sampling does not slow the context
-    /// switches of the processes down.
+    /// Lets the kernel sample all processes if this user may do this. Such sampling does not slow down the context
+    /// switches of the processes. Returns true if the kernel accepts it.
     fn samples_everything(&mut self) -> bool {
         self.period_ns = self.usual_period_ns;
         self.everything = self.sampler.add_everything(self.period_ns).is_ok();

@@ -1,4 +1,5 @@
-//! Reads the needed parts of a 64-bit ELF file. The file is untrusted, so the size of each part is limited.
+//! Reads the parts of a 64-bit ELF file that loadline needs. The file is untrusted, so the size of each part is
+//! limited.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -9,7 +10,7 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
 use object::{LittleEndian, pod};
 
-/// Largest section that is read. The largest symbol table seen, Chromium's, has 60 MB.
+/// Maximum size of a section, bytes. The largest symbol table seen, Chromium's, has 60 MB.
 pub(crate) const MAX_SECTION_BYTES: u64 = 64 << 20;
 
 /// Maximum number of sections and of segments. Linkers write fewer than 100 sections and segments.

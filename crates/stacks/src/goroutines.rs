@@ -9,7 +9,7 @@ use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
 use crate::space::Space;
 
-/// Maximum number of goroutines in the list, including ended ones.
+/// Maximum number of entries of the runtime's list that are read. Ended goroutines have entries, too.
 const MAX_LISTED: u64 = 1 << 20;
 
 /// Offset of `sched` in a goroutine's structure. Before this field come the stack's bounds, two guards and three
@@ -112,8 +112,8 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of the status. The offset differs between versions of Go. The offset is found by searching
-    /// for the known numbers of the first two goroutines.
+    /// Returns the offset of the status, which differs between versions of Go. Finds the offset by searching for the
+    /// known numbers of the first two goroutines.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;
@@ -126,7 +126,7 @@ impl GoRuntime {
                     && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
             };
             let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
-            // If two offsets fit, none is used, because the result would be ambiguous.
+            // If two offsets fit, this function uses none of them, because the result would be ambiguous.
             self.status = offsets.next().filter(|_| offsets.next().is_none());
         }
         self.status

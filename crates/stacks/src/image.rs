@@ -38,8 +38,8 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        // The debug information of a program in a container is often on the host. The root folder of the process and
-        // that of loadline are therefore searched.
+        // The debug information of a program in a container is often on the host. This function therefore searches two
+        // root folders: the process's and loadline's own.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
         if let Some(separate) = elf.build_id().and_then(debug_file).filter(is_room_for) {
             files.extend(separate.try_clone().ok());

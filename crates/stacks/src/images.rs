@@ -43,7 +43,7 @@ impl Images {
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
         // The kernel shows the path relative to the root folder of loadline, even for a process with another root
-        // (chroot). Both root folders are therefore tried.
+        // (chroot). This function therefore tries both root folders.
         let roots = [Path::new(&root), Path::new("/")];
         let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;

@@ -14,8 +14,9 @@ use crate::registers::Registers;
 use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
-/// Minimum time between two reads of a process's mappings. The mappings are read again if a stack could not be unwound
-/// to its end. Reading the mappings of a large program takes about 0.2 ms, so these reads cost at most 0.1 % of a CPU.
+/// Minimum time between two reads of a process's mappings. The mappings are read again after a stack could not be
+/// unwound to its end. Reading the mappings of a large program takes about 0.2 ms, so these reads cost at most 0.1 % of
+/// a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.
@@ -43,7 +44,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Opens process `pid`. Fails if the list of its mappings cannot be read. [`crate::is_readable`] tells whether the
+    /// Opens process `pid`. Fails if the list of its mappings cannot be read. [`crate::is_readable`] says whether the
     /// memory itself can be read.
     pub fn open(pid: u32, images: &Images) -> io::Result<Self> {
         let mut space = Space::new(pid, images.clone())?;

@@ -1,6 +1,6 @@
 //! Finds the size of a function's frame from the function's first instructions. The unwinder needs this size if a
-//! function uses a frame pointer whose value is unknown. For a waiting thread, the kernel does not report the frame
-//! pointer.
+//! function uses a frame pointer whose value is unknown. The value is unknown for a waiting thread, because the kernel
+//! does not report it.
 
 use crate::memory::Memory;
 

@@ -1,5 +1,5 @@
 //! Checks whether enough address space is left for reading a program file. An allocation beyond a limit of the process
-//! (`ulimit -v`) ends the process, so a file that does not fit is not read.
+//! (`ulimit -v`) ends the process, so loadline does not read a file that does not fit.
 
 use std::fs::File;
 

@@ -1,7 +1,7 @@
 //! Finds the caller's frame on the stack if no register points to it. For a waiting thread, the kernel does not report
-//! the frame pointer. The size of the innermost function's frame follows from the function's first instructions. The
-//! word at the end of this frame is accepted if it is any return address. A word elsewhere is accepted only if it is a
-//! return address after a call of exactly this function.
+//! the frame pointer. The first instructions of the innermost function give the size of its frame. The word at the end
+//! of this frame is accepted if it is any return address. A word elsewhere is accepted only if it is the return address
+//! of a call of exactly this function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;

@@ -1,5 +1,5 @@
-//! Decides when `perf` events are open: always if the server's threads have few context switches, otherwise in short
-//! bursts.
+//! Decides when `perf` events are open. They stay open if the server's threads have few context switches. Otherwise,
+//! they are open for short bursts only.
 //!
 //! Each open event slows down the context switches of its thread. 16 threads that answered 70,000 requests per second
 //! lost 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but
@@ -83,7 +83,7 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the events stay closed after `until_ns`, too. The next call is then due
+            // If there is no process to sample, the events stay closed even after `until_ns`. The next call is then due
             // a little later than now, not at once.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Threads with open events.
+/// Threads with open `perf` events.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     threads: Vec<Thread>,
@@ -40,7 +40,7 @@ impl Threads {
     }
 
     /// Returns the number of context switches since the events were opened; `None` if the kernel does not count them. A
-    /// thread that ended counts with 0.
+    /// thread that has ended adds 0.
     pub(super) fn switches(&self) -> Option<u64> {
         let since = |thread: &Thread| {
             let before = thread.before?;

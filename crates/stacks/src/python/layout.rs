@@ -1,5 +1,6 @@
-//! Offsets of the fields in CPython's structures. All releases of a minor version have the same structures, so there is
-//! one row per minor version. The offsets were printed by `offsetof` with each version's own headers, on x86_64.
+//! Offsets of the fields in CPython's structures. All releases of a minor version have the same structures, so the
+//! table has one row per minor version. The offsets were printed with `offsetof` and each version's own headers, on
+//! x86_64.
 
 use super::line_table::LineFormat;
 use crate::memory::{Memory, Remote};

@@ -105,8 +105,8 @@ mod tests {
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 3), Some(11));
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 4), None);
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 8), Some(13));
-        // In this table, two units of code are one line further, and one unit has no line. The next unit goes back two
-        // lines, in an entry of the long form.
+        // In this table, the first two units of code belong to the line after the first line. The third unit has no
+        // line. The fourth unit belongs to the line two lines further back, in an entry of the long form.
         let table = [0x80 | 11 << 3 | 1, 0, 0, 0x80 | 15 << 3, 0x80 | 14 << 3, 5, 0, 0, 0];
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 2), Some(11));
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 4), None);

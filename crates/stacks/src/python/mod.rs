@@ -1,9 +1,9 @@
 //! Stack frames of CPython, read from the interpreter's memory while the interpreter continues to run.
 //!
 //! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. Each thread points to a chain of
-//! frames, and each frame to its code object with name, file and lines. A read is not synchronised with the
-//! interpreter. The frames of a waiting thread do not change. The frames of a running thread may change while they are
-//! read; the chain then ends at the first impossible value.
+//! frames. Each frame points to its code object, which has the name, file and lines. A read is not synchronised with
+//! the interpreter. The frames of a waiting thread do not change. The frames of a running thread may change while they
+//! are read. The chain then ends at the first impossible value.
 
 mod code;
 mod layout;

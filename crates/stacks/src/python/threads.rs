@@ -10,8 +10,7 @@ const MAX_INTERPRETERS: usize = 64;
 /// Maximum number of threads per interpreter that are read.
 const MAX_THREADS: usize = 16_384;
 
-/// Number of times that a thread is looked up before all threads are read again, if the interpreter does not know the
-/// thread.
+/// Number of lookups of a thread that the interpreter does not know, until the next lookup reads all threads again.
 const SKIPPED_LOOKUPS: u32 = 64;
 
 /// Offset of the thread ID in glibc's `struct pthread`.

@@ -1,5 +1,5 @@
-// Goroutines that wait in known functions: 7 for a mutex, 5 to send on a channel without a receiver, and one that holds
-// the mutex and sleeps.
+// Goroutines that wait in known functions: 7 wait for a mutex, 5 wait to send on a channel without a receiver, and one
+// holds the mutex and sleeps.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Threads whose functions are known: two wait for a lock, one holds it and sleeps, one computes.
+// Threads whose functions are known: two wait for a lock, one holds this lock and sleeps, and one computes.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ __attribute__((noinline)) void wait_for_planted_lock(void) {
     pthread_mutex_unlock(&planted_lock);
 }
 
-// A frame of a size that is known only at run time needs the frame pointer.
+// A frame whose size is known only at run time needs the frame pointer.
 __attribute__((noinline)) void wait_with_variable_frame(int bytes) {
     volatile char room[bytes];
     room[bytes - 1] = 1;
