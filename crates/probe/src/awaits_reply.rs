@@ -13,7 +13,7 @@ const MAX_DELAYED_ACK_MS: u32 = 500;
 /// connection pool sends the next request within the tick in which the last reply came, so both times are often equal.
 /// Acknowledgements then decide, because a reply acknowledges its request. A request has no reply yet if it is not
 /// acknowledged, or was acknowledged after the last reply. On a young connection, the peer acknowledges a request at
-/// once, within the tick of its reply. The result is then `None`.
+/// once, so the acknowledgement and the reply may come within one tick. The function then returns `None`.
 pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => Some(false),

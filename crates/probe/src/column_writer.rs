@@ -1,6 +1,6 @@
-//! Collects the samples of all sources: one column per counter and instance (such as a CPU or a process), one row per
-//! sample. The writer builds a [`run::Recording`] without copying values. Each column keeps its index when a new
-//! recording begins.
+//! Collects the samples of all sources of counters: one column per counter and instance (such as a CPU or a process),
+//! one row per sample. The writer builds a [`run::Recording`] without copying values. Each column keeps its index when
+//! a new recording begins.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,7 +19,7 @@ struct InstanceColumns {
     id: &'static str,
     instance: String,
     samples: Samples,
-    /// True if the column is left out of the recording when it contains only zeros.
+    /// True if the recording leaves out the column when it contains only zeros.
     quiet: bool,
 }
 
@@ -29,20 +29,20 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// For each row, true if [`ColumnWriter::thin`] must keep the row, because the row is a sample at the edge of a
-    /// phase.
+    /// For each row, true if [`ColumnWriter::thin`] must keep the row. Such a row is the sample at the start or end of
+    /// a phase.
     stays: Vec<bool>,
     /// Number of rows that [`ColumnWriter::thin`] must keep.
     edges: usize,
     /// Number of samples since the writer was created, which is also the number of the newest sample.
     sample: u64,
-    /// Number of times that the series was thinned, at most 32. A row of the series is complete when it contains
-    /// 2^`thinned` samples.
+    /// Number of times that pairs of rows of the series (the periodic samples) were merged, at most 32. A row of the
+    /// series is complete when it contains 2^`thinned` samples.
     thinned: u32,
     /// Number of samples in the last row of the series so far.
     open: u64,
-    /// Number of rows below which the next merge is not tried: 5/4 of the number of rows after the last merge. Without
-    /// this minimum, a merge that found few rows between edges would be tried again at each sample.
+    /// Number of rows from which on the next merge is tried: 5/4 of the number of rows after the last merge. Without
+    /// this minimum, a merge that found few rows to merge would be tried again at each sample.
     merge_from: usize,
 }
 
@@ -60,8 +60,8 @@ const MIN_ROWS: usize = 128;
 const MAX_ABSENCES: usize = 1_000;
 
 impl ColumnWriter {
-    /// Starts the row of a sample at the edge of a phase, such as the start or end of the measured window. This row is
-    /// always kept.
+    /// Starts the row of a sample at the start or end of a phase, such as the measurement. Merges never remove this
+    /// row.
     pub fn begin(&mut self, t_s: f64) {
         self.edges += 1;
         self.open = 0;
@@ -98,8 +98,8 @@ impl ColumnWriter {
         (MAX_VALUES / columns.max(1)).clamp(MIN_ROWS, MAX_ROWS)
     }
 
-    /// Merges pairs of neighbouring rows of the series. Rows at edges are kept, and rows on different sides of an edge
-    /// are never merged.
+    /// Merges pairs of neighbouring rows of the series. Keeps the rows of phase starts and ends, and never merges rows
+    /// from both sides of such a row.
     fn thin(&mut self) {
         let mut keep = vec![true; self.stays.len()];
         for row in 1..keep.len() {
@@ -113,8 +113,8 @@ impl ColumnWriter {
         self.merge_from = (self.t_s.len() - self.edges) * 5 / 4;
     }
 
-    /// Opens one column for each counter of one instance, and returns the index of the first column. Call this once per
-    /// instance and keep the result.
+    /// Opens one column for each counter of one instance, and returns the index of the first column. Call this function
+    /// once per instance and keep the result.
     pub fn open(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let first = self.pages.len();
         let page = |id: &&'static str| {
@@ -211,8 +211,8 @@ impl ColumnWriter {
         Recording { t_s: self.t_s.clone(), columns, absent, peaks: self.peaks() }
     }
 
-    /// Returns the recording and starts a new one. Columns without any value are left out, but the reasons for the
-    /// missing values are kept.
+    /// Returns the recording and starts a new one. Leaves out columns without any value, but keeps the reasons for the
+    /// missing values.
     pub fn take(&mut self) -> Recording {
         let (peaks, t_s) = (self.peaks(), std::mem::take(&mut self.t_s));
         self.stays.clear();

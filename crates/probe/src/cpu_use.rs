@@ -1,5 +1,5 @@
-//! Idle CPU time of a host and CPU time of the followed processes, read ten times per second. The remaining CPU time
-//! was used by other programs. Only these counters are read so often, because each reading costs CPU time. Source:
+//! Reads the idle CPU time of a host and the CPU time of the followed processes ten times per second. Other programs
+//! used the remaining CPU time. No other counters are read so often, because each reading costs CPU time. Source:
 //! proc_stat(5).
 
 use run::CpuUse;
@@ -10,7 +10,7 @@ use crate::units;
 
 /// Time between two readings, nanoseconds.
 pub(crate) const INTERVAL_NS: u64 = 100_000_000;
-/// Maximum number of readings of one trial: one hour. Later readings are left out.
+/// Maximum number of readings in one trial (one load test): the readings of one hour. Later readings are left out.
 const MAX_READINGS: usize = 36_000;
 
 /// Reads the CPU times; see the module documentation.

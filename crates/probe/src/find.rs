@@ -65,8 +65,8 @@ pub enum FindError {
     },
 }
 
-/// Returns the server whose process the user named: this process and all its descendants. `listen` is the address that
-/// the requests go to, if it is known.
+/// Returns the server whose process the user named: this process and all its descendants. `listen` is the address to
+/// which the requests go, if it is known.
 pub fn named_server(pid: u32, listen: Option<Address>) -> Result<Found, FindError> {
     parent_of(pid).ok_or(FindError::NoProcess(pid))?;
     let netns_pid = sys::netns::elsewhere(pid).and_then(|other| other.then_some(pid));
@@ -90,8 +90,8 @@ pub fn find_server(at: impl Into<Address>) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the inodes of the unix sockets that listen on a file, in the network namespace of a process (`None`: the
-/// caller's).
+/// Returns the inodes of the unix sockets that listen on the file `path`. `netns_pid` is a process in the network
+/// namespace to search. `None` means the caller's namespace.
 fn unix_inodes(path: &Path, netns_pid: Option<u32>) -> std::io::Result<Vec<u32>> {
     let mut inodes = Vec::new();
     diag_in(netns_pid)?.unix_listeners(path, |l| inodes.push(l.inode))?;
@@ -110,8 +110,8 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that have any of these sockets open, and their descendants. The result is empty if no such
-/// process was found, for example because this process may not read the descriptors of the holders.
+/// Returns the processes that have a socket with one of these inodes open, and their descendants. The result is empty
+/// if no such process was found, for example because this process may not read the descriptors of the holders.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -119,9 +119,9 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
     if all.is_empty() { all } else { family(proc, &parents, &all) }
 }
 
-/// Returns the processes that accept connections to `at`, as seen from the network namespace of a process (`None`: the
-/// caller's). The result is empty if there is no such process on this machine, or if the process's descriptors may not
-/// be read.
+/// Returns the processes that accept connections to `at`. `netns_pid` is a process in the network namespace of the
+/// address. `None` means the caller's namespace. The result is empty if there is no such process on this machine, or if
+/// this process may not read its descriptors.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
@@ -147,7 +147,8 @@ enum NamespaceAnswer {
     Foreign,
 }
 
-/// Searches the network namespace of a process (`None`: the caller's) for listeners that accept connections to `addr`.
+/// Searches a network namespace for listeners that accept connections to `addr`. `pid` is a process in this namespace.
+/// `None` means the caller's namespace.
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(NamespaceAnswer::Foreign);
@@ -200,8 +201,8 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
 }
 
 /// Returns the holders of a socket and their descendants, with two exceptions. A service manager may have created the
-/// socket for its service (socket activation), and still has it open. The manager is left out if another process has
-/// the socket open, too. No descendants are added for a service manager, for the calling process, or for an ancestor of
+/// socket for its service (socket activation), and still has it open. If another process has the socket open, too, the
+/// manager is left out. No descendants are added for a service manager, for the calling process, or for an ancestor of
 /// the calling process.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
@@ -230,7 +231,7 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
 }
 
 /// Returns true if one of these processes has a socket open, or an io_uring, which may keep sockets open. Every server
-/// has one of the two. Returns `None` if neither was found and the descriptors of some process cannot be read.
+/// has one of the two. Returns `None` if the function found neither but could not read the descriptors of some process.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

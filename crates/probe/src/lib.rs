@@ -1,10 +1,11 @@
-//! Reads the operating system counters of `run::COUNTERS` for one side of a trial (the server or the load generator).
+//! Reads the operating system counters of `run::COUNTERS` for one side of a load test (the server or the load
+//! generator).
 //!
-//! A [`Probe`] reads the sources of [`SOURCES`] into a recording. A [`Sampler`] runs a probe on its own thread. Samples
-//! are taken at a fixed interval, and at the edges of phases (such as the start of the measured window). An
-//! [`Observer`] starts samplers for one host and watches whether the server's or generator's processes still run.
-//! [`find_server`] finds the processes of a listener. Recordings contain raw values, without division or judgement. A
-//! counter that cannot be read is absent with a reason, and never 0.
+//! A [`Probe`] reads the sources of [`SOURCES`] into a recording. A [`Sampler`] runs a probe on its own thread. The
+//! sampler takes samples at a fixed interval, and at the start and end of each phase of the test (such as the
+//! measurement). An [`Observer`] starts samplers for one host and watches whether the server's or generator's processes
+//! still run. [`find_server`] finds the processes of a listener. Recordings contain raw values, without division or
+//! judgement. A counter that cannot be read is absent with a reason, and never 0.
 
 mod awaits_reply;
 mod column_writer;

@@ -1,10 +1,10 @@
-//! The observer of a host, which makes all readings on that host during a trial. The observer takes plain data
-//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). It can therefore run in the conductor (the
-//! process that controls the trials) or in an agent on another machine.
+//! The observer of a host, which makes all readings on that host during a trial (one load test). The observer takes
+//! plain data ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). It can therefore run in the conductor
+//! (the process that controls the trials) or in an agent on another machine.
 //!
-//! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials, because the
-//! first sample of a new probe opens hundreds of files. Opening files during each trial would occupy a CPU for
-//! milliseconds and show in the trial's latency percentiles.
+//! An [`Observer`] lasts for a run (a series of trials), and a [`Watching`] for one trial. Files stay open between two
+//! trials, because the first sample of a new probe opens hundreds of files. Opening files during each trial would
+//! occupy a CPU for milliseconds and show in the trial's latency percentiles.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,8 +23,8 @@ use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 pub struct Observer {
     spec: ObserverSpec,
     kept: Arc<Mutex<Option<Probe>>>,
-    /// Program files whose symbols were read. They are kept for the next trials, because reading a large file takes a
-    /// tenth of a second.
+    /// Program files whose symbols were read. They are kept for the next trials, because reading a large file takes
+    /// about 0.1 s.
     images: stacks::Images,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// Creates an observer for a spec. Nothing is read yet.
+    /// Creates an observer for a spec. Reads nothing yet.
     pub fn new(spec: ObserverSpec) -> Self {
         Self { spec, kept: Arc::default(), images: stacks::Images::new() }
     }
@@ -69,7 +69,7 @@ impl Observer {
     }
 }
 
-/// Converts an observer's spec into the scope of a probe on this machine. Unknown sources are ignored.
+/// Converts an observer's spec into the scope of a probe on this machine. Ignores unknown sources.
 fn scope(spec: &ObserverSpec) -> Scope {
     let known = |names: &Vec<String>| {
         let wanted = |name: &&'static str| names.iter().any(|n| n == name);
@@ -170,7 +170,8 @@ mod tests {
             let edges = (watching.edge(), watching.edge());
             let seen = watching.finish();
             assert!(edges.0 < edges.1 && seen.recording.t_s.contains(&edges.1), "{edges:?}");
-            // Concurrent tests start other children of this process, so only instances with its own ID are counted.
+            // Concurrent tests start other children of this process, so the test counts only instances with this
+            // process's ID.
             let me = format!(":{}", std::process::id());
             assert_eq!(seen.processes.iter().filter(|p| p.ends_with(&me)).count(), 1, "{:?}", seen.processes);
             assert!(!seen.machine.is_empty() && seen.incidents.is_empty());

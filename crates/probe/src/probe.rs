@@ -42,7 +42,7 @@ struct Reader {
 }
 
 impl Probe {
-    /// Creates a probe for a scope. Nothing is read yet.
+    /// Creates a probe for a scope. Reads nothing yet.
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
         let wanted = |name: &'static str| scope.sources.as_ref().is_none_or(|names| names.contains(&name));
@@ -69,16 +69,15 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default(), cpu_use: None }
     }
 
-    /// Reads every source at the edge of a phase (such as the start of the measured window), including expensive ones.
-    /// Skips a source only if it was last read less than its `edge_gap_ms` ago. `t_s` is the time of the sample in
-    /// seconds since the origin (time zero) of the trial. Never fails: for a counter that cannot be read, the reason is
-    /// recorded.
+    /// Reads every source at the start or end of a phase (such as the measurement), including expensive sources. Skips
+    /// a source only if it was last read less than its `edge_gap_ms` ago. `t_s` is the time of the sample in seconds
+    /// since the origin (time zero) of the trial. Never fails: for a counter that cannot be read, records the reason.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Takes a sample of the series (the periodic samples between phase edges). A source that costs more than its
-    /// budget is skipped in some samples, so that its mean cost per sample stays within the budget.
+    /// Takes a sample of the series (the periodic samples within a phase). Skips a source that costs more than its
+    /// budget in some samples, so its mean cost per sample stays within the budget.
     pub fn sample_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
@@ -113,7 +112,8 @@ impl Probe {
     }
 
     /// Follows other processes from the next sample on. Files that do not belong to a process stay open. Call this
-    /// before the next trial of this side, because a trial may have other processes (for example a new generator).
+    /// function before the next trial of this side, because a trial may have other processes (for example a new
+    /// generator).
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
         // The next sample reads every source, because readings of the previous trial do not count for the next
@@ -151,8 +151,8 @@ impl Probe {
         self.writer.take()
     }
 
-    /// Returns the processes that were followed since [`Probe::follow`], as instances `name:pid`. Processes of
-    /// upstreams are left out.
+    /// Returns the processes that were followed since [`Probe::follow`], as instances `name:pid`, without processes of
+    /// upstreams.
     pub fn processes(&self) -> Vec<String> {
         self.process_set.instances().map(str::to_owned).collect()
     }
@@ -202,10 +202,10 @@ impl Reader {
         rests
     }
 
-    /// Sets the number of samples of the series that skip this source, so that its mean cost per sample stays within
-    /// the budget. The cost of a full sample (at an edge) does not change this number, because a full sample reads more
-    /// and opens files. If a full sample ended the skipping, the next sample of each window would read the source again
-    /// and be the most expensive one.
+    /// Sets the number of samples of the series that skip this source, so its mean cost per sample stays within the
+    /// budget. The cost of a full sample (at the start or end of a phase) does not change this number, because a full
+    /// sample reads more and opens files. The skipping continues after a full sample. Otherwise, the next sample after
+    /// each phase start would read the source again and be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);
@@ -235,7 +235,7 @@ mod tests {
         for spec in run::COUNTERS.iter().filter(|c| !run::EXPORTED.contains(&c.object)) {
             let told = r.columns_of(spec.id).next().is_some();
             let explained = r.absent.iter().any(|a| a.counter.as_str() == spec.id);
-            // Interrupts that are zero are left out, and so are socket caches that the kernel does not list.
+            // The recording leaves out interrupts that never occurred, and socket caches that the kernel does not list.
             assert!(told || explained || spec.id == "interrupt.count" || spec.id.starts_with("slab."), "{}", spec.id);
         }
         assert!(probe.cost_us() > 0.0 && probe.effort().samples == 3);

@@ -1,5 +1,5 @@
 //! Watches whether processes still run. If a process stops or ends, later counter values cannot be compared with
-//! earlier ones. Each stop and each end is therefore recorded as an incident with its time.
+//! earlier ones. The watch therefore records each stop and each end as an incident with its time.
 //!
 //! The stat file of each process stays open, so an ended process is not confused with a new process that has the same
 //! ID. A shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).
@@ -88,7 +88,7 @@ impl ProcessWatch {
     /// Checks all processes at trial time `at_s`. Returns true if there is a new incident.
     pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
         self.next_ns = now_ns + CHECK_INTERVAL.as_nanos() as u64;
-        // Incidents before the trial's origin, while the generators start, get the time 0.
+        // Incidents before the trial's origin (time zero), while the generators start, get the time 0.
         let at_s = at_s.max(0.0);
         let (mut changed, mut ended) = (false, Vec::new());
         for at in 0..self.processes.len() {

@@ -8,8 +8,8 @@ use run::Recording;
 use crate::text::{after, keyed};
 
 /// Returns the CPUs on which a server's worker processes may run. Workers are the processes in `pids` that have no
-/// child in `pids`. Parents are left out, because a parent that only waits (nginx's master) is usually not pinned. The
-/// result is empty if nothing can be read.
+/// child in `pids`. Parents are left out, because a parent that only waits (such as nginx's master) is usually not
+/// pinned. The result is empty if nothing can be read.
 pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     let status = |pid: &u32| std::fs::read(root.join(format!("proc/{pid}/status"))).ok();
     let all: Vec<(u32, Vec<u8>)> = pids.iter().filter_map(|pid| status(pid).map(|text| (*pid, text))).collect();

@@ -1,5 +1,5 @@
-//! A thread that samples at regular intervals and, on request, exactly at the edges of phases (such as the start of the
-//! measured window).
+//! A thread that samples at regular intervals and, on request, exactly at the start or end of a phase (such as the
+//! measurement).
 //!
 //! Each regular sample is taken at a random moment in the first half of its interval. If samples were taken at fixed
 //! moments, a server that works periodically would always be seen in the same state. Intervals begin at absolute times
@@ -21,11 +21,11 @@ use crate::process_watch::ProcessWatch;
 /// Requests to the sampler's thread, and the thread's answers.
 #[derive(Debug, Default)]
 struct SamplerRequests {
-    /// Number of samples at edges that were requested so far.
+    /// Number of samples at phase starts and ends that were requested so far.
     asked: u64,
-    /// Number of requested samples at edges that were taken so far.
+    /// Number of these requested samples that were taken so far.
     taken: u64,
-    /// Time of the last sample at an edge, in seconds since the origin (time zero) of the trial.
+    /// Time of the last requested sample, in seconds since the origin (time zero) of the trial.
     edge_s: f64,
     stop: bool,
     /// Incidents so far, such as the end of a process.
@@ -168,7 +168,7 @@ impl Sampler {
         orders.copy.take()
     }
 
-    /// Stops sampling and returns the recording. No sample is taken at the stop; if a last sample is needed, call
+    /// Stops sampling and returns the recording. Takes no sample at the stop. If a last sample is needed, call
     /// [`Sampler::edge`] before.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
@@ -216,7 +216,7 @@ impl SamplerThread {
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // One sample is enough for all samples at edges that were requested so far.
+                // One sample answers all requests for a sample that have come so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();
@@ -322,7 +322,7 @@ mod tests {
         let r = sampler.finish();
         assert!(!so_far.t_s.is_empty() && r.t_s.starts_with(&so_far.t_s), "{:?} {:?}", so_far.t_s, r.t_s);
         assert!(r.t_s.len() >= 2 && r.t_s.windows(2).all(|w| w[0] < w[1]), "{:?}", r.t_s);
-        // A source is left out of a sample if its previous reading took long.
+        // A sample leaves out a source if the previous reading of this source took long.
         let samples = r.column("probe.samples", "").unwrap().values.iter().zip(1..);
         let last = samples.filter_map(|(count, row)| count.map(|count| (count, row))).last();
         assert!(last.is_some_and(|(count, row)| count == f64::from(row)), "{last:?}");

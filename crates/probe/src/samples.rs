@@ -1,5 +1,6 @@
 //! Values of one instance's counter, one value per row of a recording. When rows are merged, a level (a gauge such as
-//! memory in use) is averaged, and its largest value is kept as a peak. A growing counter keeps its newest value.
+//! memory in use) gets the mean of their values, and its largest value is kept as a peak. A growing counter keeps its
+//! newest value.
 
 /// Values of one column.
 #[derive(Debug, Default)]
@@ -9,8 +10,8 @@ pub(crate) struct Samples {
     is_level: bool,
     first: Option<f64>,
     newest: Newest,
-    /// Largest merged value in each stretch of rows between two phase edges: number of the stretch, time in seconds,
-    /// and value.
+    /// Largest merged value in each stretch of rows between two starts or ends of phases: number of the stretch, time
+    /// in seconds, and value.
     peaks: Vec<(usize, (f64, f64))>,
 }
 
@@ -25,8 +26,8 @@ struct Newest {
     count: f64,
 }
 
-/// Position of a value in a recording: row, time in seconds, number of the stretch of rows between two phase edges, and
-/// number of the sample.
+/// Position of a value in a recording: row, time in seconds, number of the stretch of rows between two starts or ends
+/// of phases, and number of the sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) row: usize,
@@ -68,7 +69,7 @@ impl Samples {
         self.values[at.row] = Some((earlier + value) / (count + 1.0));
     }
 
-    /// Merges each row that `keep` does not mark into the next row. `stays` marks the rows at edges.
+    /// Merges each row that `keep` does not mark into the next row. `stays` marks the rows at phase starts and ends.
     pub(crate) fn merge(&mut self, keep: &[bool], t_s: &[f64], stays: &[bool]) {
         self.values.resize(keep.len(), None);
         let mut stretch = 0;
@@ -95,8 +96,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// Copies the first value of a counter into the preceding row if a newer value is about to replace the first value.
-    /// Otherwise, a process that lives for less time than a row covers would seem to count nothing.
+    /// If a newer value is about to replace the first value of a counter, copies the first value into the preceding
+    /// row. Otherwise, a process that lives for less time than a row covers would seem to count nothing.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {
@@ -104,8 +105,8 @@ impl Samples {
         }
     }
 
-    /// Records the larger of two values as the peak of the stretch before the values are merged, unless a larger peak
-    /// is known. The first peak of a stretch is kept only if the two values differ.
+    /// Records the larger of two values as the peak of the stretch before the values are merged, unless the stretch
+    /// already has a larger peak. The first peak of a stretch is kept only if the two values differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

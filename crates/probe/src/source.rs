@@ -15,11 +15,11 @@ pub struct SourceSpec {
     pub help: &'static str,
     /// Counters that the source fills: their IDs, or a pattern such as `cpu.*` for all counters of an object.
     pub counters: &'static [&'static str],
-    /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more is read at phase
-    /// edges, and between them only as often as the budget allows.
+    /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more is read at each
+    /// phase start and end, and between them only as often as the budget allows.
     pub budget_us: u32,
-    /// Minimum interval between two readings at edges in milliseconds. The interval is 0 except for very expensive
-    /// sources, which would disturb short trials.
+    /// Minimum interval between two readings at phase starts and ends in milliseconds. The interval is 0 except for
+    /// very expensive sources, which would disturb short trials.
     pub edge_gap_ms: u32,
     /// Creates a reader.
     pub open: fn(&Scope, &Tree) -> Box<dyn Source>,
@@ -45,7 +45,7 @@ pub struct Round<'a> {
     pub writer: &'a mut ColumnWriter,
     /// Access to the files of the host and to netlink.
     pub tree: &'a Tree,
-    /// True at a phase edge (such as the start of the measured window), at which expensive sources are read, too.
+    /// True at the start or end of a phase (such as the measurement). Expensive sources are then read, too.
     pub full: bool,
     /// Processes of this side (server or load generator).
     pub process_set: &'a mut ProcessSet,
@@ -53,7 +53,7 @@ pub struct Round<'a> {
     pub effort: Effort,
 }
 
-/// Records why none of the counters of a [`Family`] has a value.
+/// Records for all counters of a [`Family`] the reason why they have no value.
 pub(crate) fn none(round: &mut Round<'_>, family: &Family, reason: &str) {
     round.writer.absent_all(family.ids(), "", format_args!("{reason}"));
 }

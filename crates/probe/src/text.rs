@@ -1,4 +1,4 @@
-//! Parsing of numbers in the kernel's text files, on bytes and without allocation. Anything that is not a number gives
+//! Parses numbers in the kernel's text files, on bytes and without allocation. Anything that is not a number gives
 //! `None`.
 
 /// Returns the words of a line.

@@ -86,13 +86,13 @@ impl Tree {
     }
 }
 
-/// Opens a sock_diag socket in the network namespace of a process (`None`: the caller's).
+/// Opens a sock_diag socket in the network namespace of process `pid`. `None` means the caller's namespace.
 pub(crate) fn diag_in(pid: Option<u32>) -> io::Result<Diag> {
     let Some(pid) = pid else { return Ok(Diag::open()?) };
     inside(pid, || Ok(Diag::open()?)).or_else(|_| Ok(Diag::over(opened(pid, OpenSpec::DIAG)?)?))
 }
 
-/// Opens a routing netlink socket in the network namespace of a process (`None`: the caller's).
+/// Opens a routing netlink socket in the network namespace of process `pid`. `None` means the caller's namespace.
 pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     let Some(pid) = pid else { return Ok(Rtnl::open()?) };
     inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))

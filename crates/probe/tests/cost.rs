@@ -1,5 +1,5 @@
-//! The cost of observing is recorded, and a sample between edges reads less than a sample at an edge. The tests compare
-//! values within one run.
+//! Checks that the cost of observing is recorded, and that a periodic sample reads less than a sample at a phase start
+//! or end. The tests compare values within one run.
 
 use std::net::{TcpListener, TcpStream};
 

@@ -1,4 +1,4 @@
-//! A server in another network namespace is found, and its namespace's counters are read.
+//! Checks that a server in another network namespace is found, and that the counters of its namespace are read.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};

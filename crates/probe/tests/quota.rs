@@ -1,4 +1,4 @@
-//! An exhausted CPU quota is visible. The test needs the right to create a control group.
+//! Checks that an exhausted CPU quota is visible. The test needs the right to create a control group.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -116,8 +116,8 @@ impl Gauge {
 
 impl Group {
     fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
-        // In version 1, a process may be in one group for CPU time (cpuacct) and in another one for the quota (cpu).
-        // The CPU time is then left out.
+        // In version 1, a process may be in one group for CPU time (cpuacct) and in another group for the quota (cpu).
+        // The source then records no CPU time.
         let of_group = |c: &&Controller| cpu.as_ref().is_none_or(|cpu| cpu.path() == c.path());
         let time = cpuacct.as_ref().filter(of_group).map(|c| match c.version {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
@@ -151,7 +151,8 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that apply. Both rarely change, so they are read only at phase edges.
+    /// Finds the quota and the memory limit that apply. Both rarely change, so they are read only at phase starts and
+    /// ends.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;

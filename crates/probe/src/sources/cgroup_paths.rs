@@ -37,7 +37,7 @@ impl Controller {
         self.leaf.strip_prefix(&self.top).unwrap_or(&self.leaf)
     }
 
-    /// Returns the name `one` for version 1 and the name `two` for version 2.
+    /// Returns `one` for version 1 and `two` for version 2.
     pub(super) fn pick(&self, one: &'static str, two: &'static str) -> &'static str {
         if self.version == Version::One { one } else { two }
     }

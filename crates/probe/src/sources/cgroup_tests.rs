@@ -49,7 +49,7 @@ fn version_1_reads_each_controller_where_it_is_mounted() {
     assert!(r.0.absent.iter().any(|a| a.reason == "no memory limit is set"));
 }
 
-/// An earlier version counted the CPU time of all processes of a host as that of the server's group. As a result,
+/// An earlier version took the CPU time of all processes of a host for the CPU time of the server's group. As a result,
 /// "other programs" seemed to use up the group's quota.
 #[test]
 fn the_cpu_time_of_another_group_is_left_out() {

@@ -7,8 +7,9 @@
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
 //! exist. Each reading asks the kernel only for these connections, by their addresses. A sample with fewer than
-//! [`MAX_SAMPLED`] connections is drawn again at the first phase edge that comes at least a second after the draw. An
-//! empty sample is drawn again at the next edge or after a second, whichever comes first.
+//! [`MAX_SAMPLED`] connections is replaced at the first phase start or end that comes at least a second after the
+//! sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever comes
+//! first.
 
 use std::io;
 
@@ -41,7 +42,7 @@ const IDS: &[&str] = &[
 ];
 /// Maximum number of connections in one sample.
 const MAX_SAMPLED: usize = 64;
-/// Minimum age of a sample before it is drawn again, nanoseconds. Exceptions: see the module documentation.
+/// Minimum age of a sample before a new sample replaces it, nanoseconds. Exceptions: see the module documentation.
 const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
@@ -51,7 +52,7 @@ struct Connections {
     sums: Sums,
     /// Connections of the sample.
     known: Vec<SocketName>,
-    /// Time of the draw on the monotonic clock.
+    /// Time on the monotonic clock when the sample was drawn.
     drawn_ns: u64,
     /// True if the last sample was found among IPv6 sockets.
     v6: bool,

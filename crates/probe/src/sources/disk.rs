@@ -1,7 +1,7 @@
 //! Counters of disks, from /proc/diskstats. Source: Documentation/admin-guide/iostats.rst.
 //!
-//! Only whole disks are read, because partitions would count everything twice. Disks in memory and in files (ram, zram,
-//! loop) are excluded. Stacked disks (dm, md) are included and repeat the counts of the disks below them.
+//! The source reads only whole disks, because partitions would count everything twice. Disks in memory and in files
+//! (ram, zram, loop) are excluded. Stacked disks (dm, md) are included, and repeat the counts of the disks below them.
 
 use crate::Scope;
 use crate::family::Family;

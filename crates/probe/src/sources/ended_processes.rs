@@ -1,6 +1,6 @@
-//! Ended processes of one side (server or load generator). The busiest ones keep their columns of the recording. The
-//! counters of all others are added up in one instance. A server that starts a process per job can then be followed for
-//! days.
+//! Ended processes of one side (server or load generator). The busiest ended processes keep their columns of the
+//! recording. One instance has the sums of the counters of all others. Loadline can therefore follow a server that
+//! starts a process per job for days.
 
 use run::ENDED_PROCESSES;
 
@@ -85,8 +85,8 @@ impl EndedProcesses {
         if ended == 0 && !self.is_counted {
             return;
         }
-        // The sums start with a row of zeros, before any process is added. The growth of a sum is then everything that
-        // was added.
+        // The sums start with a row of zeros, before any process is added. The growth of a sum then equals everything
+        // that was added.
         let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
         for _ in 0..merged {
             let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);

@@ -28,8 +28,8 @@ const MAX_INTERFACES: usize = 64;
 struct Interface {
     file: RereadFile,
     all: Family,
-    /// Speed of each interface in bytes per second, if known. The speed is read from sysfs on the first appearance of
-    /// an interface and at each phase edge.
+    /// Speed of each interface in bytes per second, if known. The speed is read from sysfs when an interface first
+    /// appears, and at each phase start and end.
     speeds: Vec<(Vec<u8>, Option<f64>)>,
 }
 
@@ -84,8 +84,8 @@ fn speed_of(known: &mut Vec<(Vec<u8>, Option<f64>)>, device: &[u8], round: &mut 
 }
 
 /// Returns the speed of an interface, converted from Mbit/s to bytes per second. Virtual interfaces (veth, tun) state a
-/// nominal speed that nothing enforces. This speed is ignored, except for interfaces that represent physical ones
-/// (bond, vlan, bridge, team).
+/// nominal speed that nothing enforces. This function ignores this speed, except for interfaces that represent physical
+/// ones (bond, vlan, bridge, team).
 fn read_speed(tree: &Tree, device: &str) -> Result<f64, String> {
     if tree.netns_pid().is_some() {
         return Err("sysfs shows the interfaces of another network namespace".into());

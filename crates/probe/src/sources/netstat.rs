@@ -93,7 +93,7 @@ struct Paired {
     fields: &'static [Field],
     slots: Vec<Slots>,
     /// Line of names of each pair, and the column of each name in this line. Columns are looked up again only if the
-    /// line of names changes.
+    /// line of names has changed.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 

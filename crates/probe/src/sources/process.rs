@@ -2,7 +2,7 @@
 //! /proc/PID/{stat,status,io,fd,limits,smaps_rollup}. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
 //!
 //! Files stay open, so an ended process is not confused with a new process that has the same ID. Limits and Pss are
-//! read only at phase edges. Pss is expensive, because the kernel walks the page tables to compute it.
+//! read only at phase starts and ends. Pss is expensive, because the kernel walks the page tables to compute it.
 
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};

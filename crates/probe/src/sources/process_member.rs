@@ -30,11 +30,10 @@ pub(super) const FDS: &[&str] = &["process.fds"];
 pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
 pub(super) const PSS: &[&str] = &["process.pss"];
 pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
-/// Maximum resident memory of a process, KiB. The Pss of larger processes is not read. To compute the Pss, the kernel
-/// walks all page tables and delays the process.
+/// Maximum resident memory of a process whose Pss is read, KiB. To compute the Pss, the kernel walks all page tables
+/// and delays the process, so the Pss of larger processes is not read.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
-/// Maximum number of threads of a process. The instructions of processes with more threads are not counted. Each
-/// counted thread takes a file descriptor.
+/// Maximum number of threads of a process whose instructions are counted. Each counted thread takes a file descriptor.
 const MAX_COUNTED_THREADS: usize = 64;
 /// One followed process.
 pub(super) struct Member {
@@ -246,8 +245,9 @@ impl Member {
         }
     }
 
-    /// Appends the IDs of child processes: those that the first thread created, and at phase edges also those that
-    /// other threads created. On kernels without `children` files, all descendants are searched for at phase edges.
+    /// Appends the IDs of child processes: those that the first thread created, and at phase starts and ends also those
+    /// that other threads created. On kernels without `children` files, searches for all descendants at phase starts
+    /// and ends.
     pub(super) fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
         let pids = |text: &[u8], into: &mut Vec<u32>| {
             into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
@@ -301,7 +301,8 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
 }
 
 /// Returns the number of open descriptors. Since Linux 6.2, this number is the size of the folder. Older kernels report
-/// the size 0. The entries are then counted at phase edges, and the result is `None` at other samples.
+/// the size 0. On these kernels, the function counts the entries at phase starts and ends, and returns `None` at other
+/// samples.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {

@@ -115,7 +115,7 @@ fn many_threads_are_read_at_edges_and_only_some_between_them() {
     let mut probe = tree.probe("process");
     probe.sample(0.0);
     probe.sample_series(1.0);
-    // The busiest thread is one of those that are read at edges only.
+    // The busiest thread is one of those that are read only at phase starts and ends.
     add_thread(&tree, 12, 199, "srv", "R (running)", 901_000);
     probe.sample(2.0);
     let r = probe.take();

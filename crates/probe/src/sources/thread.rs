@@ -2,10 +2,10 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last counts of ended threads stay in the sums, so a sum of counts only grows. At most [`MAX_OPEN_THREADS`]
-//! threads per process keep their files open. Threads without open files are read only at phase edges, so their columns
-//! have values only there. At most [`MAX_ROWS`] threads of a process have columns, including ended ones. New threads
-//! reuse the columns of the least busy ended threads. A process with more than [`MAX_UNOPENED_THREADS`] threads
-//! has no sums, because reading all of them would take more than a tenth of a second.
+//! threads per process keep their files open. Threads without open files are read only at phase starts and ends, so
+//! their columns have values only at these samples. At most [`MAX_ROWS`] threads of a process have columns, including
+//! ended threads. New threads reuse the columns of the least busy ended threads. A process with more than
+//! [`MAX_UNOPENED_THREADS`] threads has no sums, because reading all of them would take more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;
@@ -33,8 +33,8 @@ const MAX_OPEN_THREADS: usize = 64;
 const MAX_ROWS: usize = 256;
 /// Maximum number of ended threads per process that keep their columns: enough for the threads of a pool.
 const MAX_ENDED_ROWS: usize = 32;
-/// Maximum number of threads per process that are read. Threads without open files are read less often: only at phase
-/// edges.
+/// Maximum number of threads per process that are read. Threads without open files are read only at phase starts and
+/// ends.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
 /// Status of a thread. The status of the first thread is also that of its process.
@@ -78,8 +78,8 @@ pub(super) fn status(text: &[u8]) -> Status {
     out
 }
 
-/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52
-/// (readings are `f64`, in which larger integers are not exact).
+/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52.
+/// Readings are `f64` values, which cannot represent all larger integers exactly.
 fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
     let (mut count, mut low) = (0, Some(0_u64));
     for group in word.split(|b| *b == b',') {

@@ -1,5 +1,5 @@
-//! Traffic on the connections to each upstream, summed by address. The last counts of a connection that has ended stay
-//! in the sums, so the sums of segments only grow.
+//! Traffic on the connections to each upstream (a service that the server uses), summed by address. The last counts of
+//! a connection that has ended stay in the sums, so the sums of segments only grow.
 
 use std::collections::{BTreeMap, HashMap};
 

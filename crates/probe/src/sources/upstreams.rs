@@ -1,11 +1,12 @@
-//! Upstreams of the server's processes. sock_diag lists the sockets, and /proc/PID/fd shows their holders. Each new
-//! socket is compared with the server's descriptors only once. If the server keeps its upstream connections open, its
-//! descriptors are therefore searched only once, however many client connections it has.
+//! Upstreams of the server's processes: the services that the server uses. sock_diag lists the sockets, and
+//! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. If the server
+//! keeps its upstream connections open, its descriptors are therefore searched only once, however many client
+//! connections it has.
 //!
-//! A CPU quota may limit an upstream, so the quotas of its processes' control groups are read.
+//! A CPU quota may limit an upstream, so this source also reads the quotas of the control groups of its processes.
 //!
-//! Sockets are listed in the server's network namespace. The processes of an upstream may be in any namespace of this
-//! machine.
+//! The source lists sockets in the server's network namespace. The processes of an upstream may be in any namespace of
+//! this machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -39,11 +40,11 @@ const MAX_UPSTREAMS: usize = 64;
 /// Maximum number of connections that are read, not counting connections to the server's own port. A host may have any
 /// number of connections.
 const MAX_ENDS: usize = 16_384;
-/// Maximum number of known connections for which traffic is read. If more are known, no traffic is read, because the
-/// kernel takes a lock to report the traffic on a connection.
+/// Maximum number of known connections for which traffic is read. If more connections are known, no traffic is read,
+/// because the kernel takes a lock to report the traffic on each connection.
 const MAX_DESCRIBED: usize = 1024;
 
-/// One upstream: its address, and the processes that listen there. `behind` also tells whether the server or another
+/// One upstream: its address, and the processes that listen there. `behind` also says whether the server or another
 /// upstream connects to this upstream.
 struct Step {
     to: Address,
@@ -241,8 +242,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket that is open in no process of the server or of an upstream is not looked up again. Sockets usually
-        // stay with the process that created them.
+        // The source does not look up a socket again that is open in no process of the server or of an upstream.
+        // Sockets usually stay with the process that created them.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }
@@ -289,7 +290,7 @@ impl UpstreamChain {
     }
 
     /// Finds the connecting ends that are open in processes of the server (`at` is 0) or of an upstream, and notes them
-    /// in `holders`. Ends that were looked up before are left out.
+    /// in `holders`. Skips ends that were looked up before.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {
@@ -305,8 +306,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Adds the address `to`, to which the server (`at` is 0) or an upstream is connected, as a new upstream. Known
-    /// upstreams, and addresses at which the server connects to itself, are left out.
+    /// Adds the address `to`, to which the server (`at` is 0) or an upstream is connected, as a new upstream. Skips
+    /// known upstreams, and addresses at which the server connects to itself.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
         let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);

@@ -50,7 +50,7 @@ pub(super) enum Arch {
 }
 
 impl Arch {
-    /// Architecture of this program and of the processes on its host; `None` if [`CALLS`] has no column for it.
+    /// Architecture of this program and of all processes on this host; `None` if [`CALLS`] has no column for it.
     pub(super) const HOST: Option<Self> = if cfg!(target_arch = "x86_64") {
         Some(Self::X86)
     } else if cfg!(target_arch = "aarch64") {

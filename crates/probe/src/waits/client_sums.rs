@@ -1,5 +1,4 @@
-//! Mean numbers of client connections over all rounds of the wait sampler, although some rounds do not read the
-//! connections.
+//! Mean numbers of client connections over all rounds of the wait sampler. Some rounds do not read the connections.
 
 use run::ClientConnections;
 
@@ -24,7 +23,7 @@ impl ClientSums {
         let new = rounds.saturating_sub(rounds_before) as f64;
         for ((sum, count), before) in self.sums.iter_mut().zip(counts).zip(before) {
             // The count changes evenly between both readings. In the k-th of the `new` rounds, the count is before +
-            // (count - before) * k / new. The closed form of this sum is added.
+            // (count - before) * k / new. This line adds the closed form of the sum over these rounds.
             *sum += new * before + (count - before) * (new + 1.0) / 2.0;
         }
         self.readings += 1;

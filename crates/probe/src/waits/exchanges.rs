@@ -2,8 +2,9 @@
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
 //! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
-//! that no request is in progress. A later request would have acknowledged the response. Otherwise the numbers of
-//! segments decide, provided that nearly all connections fit one number of segments per request and one per response.
+//! that no request is in progress, because a later request would have acknowledged the response. Otherwise, the numbers
+//! of segments decide. They are used only if nearly all connections fit one number of segments per request and one
+//! number per response.
 
 use sys::diag::{OtherConnection, Traffic};
 
@@ -57,8 +58,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
 }
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. If times and acknowledgements
-/// do not decide about a connection, its counts of segments do. The counts are used only if they agree with the times
-/// on every connection about which both decide, and if there is such a connection.
+/// do not decide about a connection, its counts of segments decide. The counts of segments are used only if times
+/// decide about some connections, and the counts agree with the times on all of these.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -76,8 +77,8 @@ fn turned(connection: &OtherConnection) -> OtherConnection {
     OtherConnection { traffic: connection.traffic.map(turn), ..*connection }
 }
 
-/// Returns true if the counts of segments show a request in progress, and false if they show none. Returns `None` if
-/// the counts fit neither state.
+/// Returns true if the counts of segments show that a request is in progress, and false if they show that none is.
+/// Returns `None` if the counts fit neither state.
 fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     match ahead(turned.traffic.as_ref()?, kind) {
         0 => Some(false),
@@ -149,8 +150,8 @@ mod tests {
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
         assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
-        // During the login, the process sent one segment more than it received. The first connection is idle, but its
-        // counts therefore look like a request in progress.
+        // During the login, the process sent one segment more than it received. The counts of the idle first connection
+        // therefore look like a request in progress.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }

@@ -1,5 +1,5 @@
-//! Finds the kind and the owner of the object (such as a lock) that a futex belongs to. Reads the futex's memory and
-//! the arguments of the system call.
+//! Finds the kind and the owner of the object (such as a lock) that a futex belongs to, from the futex's memory and the
+//! arguments of the system call.
 //!
 //! Source: glibc nptl/pthreadP.h, sysdeps/nptl/bits/thread-shared-types.h (`__pthread_mutex_s`, `__pthread_cond_s`),
 //! nptl/internaltypes.h (`new_sem`); musl src/thread/pthread_mutex_timedlock.c; Rust library/std/src/sys/sync/mutex.
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use run::FutexKind;
 
-/// Number of bytes that are read from before the futex in memory. They contain the number of waiters of a condition
-/// variable.
+/// Number of bytes that are read from the memory just before the futex. They contain the number of waiters of a
+/// condition variable.
 pub(super) const BYTES_BEFORE: u64 = 8;
 /// Number of bytes read for a futex, including those before it.
 pub(super) const BYTES: usize = 24;
@@ -79,7 +79,7 @@ pub(super) fn classify(
 
 /// Distinguishes a semaphore from a condition variable. A semaphore stores the number of its waiters in the word after
 /// the futex. A condition variable stores eight times the number of its waiters in a word before the futex. A condition
-/// variable has two futexes, and its threads may wait for either.
+/// variable has two futexes, and its threads may wait for either of them.
 fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
     let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;
     let semaphore = expected == 0 && value == 0 && near(after4, waiters);

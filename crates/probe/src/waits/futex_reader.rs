@@ -34,8 +34,8 @@ pub(super) fn read(
     counted.filter_map(read).collect()
 }
 
-/// Returns the reading of the owner's thread if the futex still has this owner after the reading. Otherwise returns
-/// `None`, because the thread may have been read before or after it owned the futex.
+/// Returns the reading of the owner's thread if the futex still has this owner after the reading. Otherwise, returns
+/// `None`, because the thread may not have owned the futex at the moment of the reading.
 fn owner_if_same(owner: Option<ThreadSample>, again: Option<FutexSample>) -> Option<ThreadSample> {
     let owner_after = again?.owner;
     owner.filter(|thread| owner_after == Some(thread.tid))

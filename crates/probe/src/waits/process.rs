@@ -16,10 +16,10 @@ use super::thread::Thread;
 
 /// Maximum number of sampled threads per process.
 const MAX_THREADS: usize = 4096;
-/// Number of successive lists without a change after which the threads are listed less often. Listing a process's
-/// threads takes as long as reading a few threads.
+/// Number of successive unchanged lists of a process's threads, after which the threads are listed less often. Listing
+/// the threads takes as long as reading a few threads.
 const STABLE_LISTS: u32 = 8;
-/// Number of rounds from one list of the threads to the next, once the list no longer changes.
+/// Number of rounds between two lists of the threads, once the list no longer changes.
 const LIST_ROUNDS: u64 = 8;
 /// Maximum length of a process's title, characters.
 const MAX_TITLE_CHARS: usize = 160;
@@ -66,7 +66,7 @@ impl Process {
     }
 
     /// Updates the list of threads. Returns false if the process ended. A list that no longer changes is read in only
-    /// one round of eight.
+    /// one of eight rounds.
     pub(super) fn list_threads(&mut self) -> bool {
         self.rounds += 1;
         let ended = self.threads.is_empty();

@@ -24,8 +24,8 @@ const MAX_ROUND_THREADS: usize = 512;
 const MAX_PROCESSES: usize = 1024;
 /// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 16;
-/// Number of known sockets above which the sockets of event loops are no longer looked up at each reading. A look-up
-/// takes 1 µs per known socket.
+/// Maximum number of known sockets at which the reader still looks up the sockets of event loops at each reading. A
+/// look-up takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
 /// Reads the threads of the server's processes and of its upstreams' processes.
@@ -53,7 +53,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader of these processes and their children. Nothing is read yet.
+    /// Creates a reader of these processes and their children. Reads nothing yet.
     pub(super) fn new(roots: Vec<u32>, netns_pid: Option<u32>) -> Self {
         Self {
             roots,
@@ -190,8 +190,8 @@ impl Reader {
                 }
             }
         }
-        // The processes of upstreams are searched only now and then. If the server has connected to a new upstream in
-        // between, the thread that waits for the upstream shows the upstream's address at once.
+        // The processes of upstreams are searched only now and then. If the server has connected to a new upstream
+        // since the last search, the thread that waits for the upstream shows the upstream's address at once.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);

@@ -85,8 +85,8 @@ impl WaitSampler {
         state.profile.clone()
     }
 
-    /// Marks the start of the measured window at the first call, and its end at the second. Rounds outside of the
-    /// window show a load that builds up or drains, so they do not count. Without any call, all rounds count.
+    /// Marks the start of the measurement at the first call, and its end at the second call. Rounds outside of the
+    /// measurement show a load that builds up or drains, so they do not count. Without any call, all rounds count.
     pub fn edge(&self) {
         lock(&self.shared.0).edges += 1;
         self.shared.1.notify_all();
@@ -129,7 +129,8 @@ impl Paced {
         now_ns >= self.due_ns
     }
 
-    /// Plans the next repetition of a task that took `cost_ns` of CPU time and may use `share` of a CPU.
+    /// Plans the next repetition of a task. The task took `cost_ns` of CPU time, and may use `share` of a CPU on
+    /// average.
     fn done(&mut self, now_ns: u64, cost_ns: u64, share: f64, min_ns: f64) {
         let pause_ns = (cost_ns as f64 / share).max(min_ns);
         self.due_ns = now_ns.saturating_add(pause_ns as u64);
@@ -219,14 +220,15 @@ impl Work {
         }
     }
 
-    /// Begins the profile anew at the first edge, and ends it at the second.
+    /// Begins the profile anew at the start of the measurement (the first call), and ends it at the end (the second
+    /// call).
     fn edge(&mut self) {
         self.edges += 1;
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
-            // A pause that follows from a reading in the warm-up could outlast a short window, so these pauses end
-            // here.
+            // A pause that follows from a reading in the warm-up could last longer than a short measurement, so these
+            // pauses end here.
             (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
@@ -285,8 +287,8 @@ impl Work {
         connections
     }
 
-    /// Counts the clients' connections, if this is due. The counts are read often, because a load may grow even during
-    /// a short window.
+    /// Counts the clients' connections, if this is due. This happens often, because a load may grow even during a short
+    /// measurement.
     fn read_clients(&mut self) -> Option<[f64; 5]> {
         if !self.clients.is_due(monotonic_ns()) {
             return None;

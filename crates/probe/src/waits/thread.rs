@@ -80,7 +80,7 @@ impl Thread {
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
             // The kernel has not accounted any time yet if the thread ran without a break. The last known share is then
-            // used, and 1 if no share is known.
+            // used. If no share is known, 1 is used.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

@@ -38,7 +38,7 @@ fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
         ..Scope::default()
     });
     probe.sample(0.0);
-    // The source skips an edge that follows its last reading within 200 ms.
+    // The source skips a sample at a phase start or end if its last reading was less than 200 ms ago.
     std::thread::sleep(std::time::Duration::from_millis(210));
     probe.sample(2.0);
     let (seen, behind) = (probe.take(), probe.behind());

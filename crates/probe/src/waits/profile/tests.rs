@@ -164,7 +164,7 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
     assert_eq!(profile(&rounds).peers[0].open, 1.5);
 }
 
-/// An overload adds requests and threads during the window, and rounds read the clients' connections less often than
+/// An overload adds requests and threads during the measurement. Rounds read the clients' connections less often than
 /// the threads.
 #[test]
 fn requests_and_waiting_threads_that_grow_are_counted_over_the_same_rounds() {
