@@ -9,7 +9,7 @@ use run::{Intensity, LoadPlan, Plan, Run, Trial, TrialKind, Window};
 
 /// Number of random servers and budgets.
 const SERVERS: u64 = 200;
-/// Maximum time by which a window is extended while a server gives no answers, seconds.
+/// Maximum time by which a measurement is extended while a server gives no answers, seconds.
 const MAX_STANDSTILL_S: f64 = 3.0;
 
 /// A server with one queue, on a machine on which agents and conductor are randomly slow.
@@ -66,7 +66,8 @@ impl Machine {
         -(1.0 - self.random.f64()).ln() * mean
     }
 
-    /// Advances the clock by the time of one load with a random warm-up, and returns the load's window.
+    /// Advances the clock by the time of one load with a random warm-up, and returns start and end of the load's
+    /// measurement.
     fn pass(&mut self, plan: &LoadPlan) -> Window {
         let around_s = self.exponential(self.start_s);
         let warmup_s = plan.least_warmup_s + self.random.f64() * (plan.warmup_s - plan.least_warmup_s).max(0.0);

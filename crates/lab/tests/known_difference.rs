@@ -1,5 +1,6 @@
 //! Tests of `compare` in virtual time, with two servers whose difference is known. On some of the simulated machines,
-//! other programs use the CPU in bursts. Windows, searches and sentences come from the same code as for live servers.
+//! other programs use the CPU in bursts. Measurements, searches and sentences come from the same code as for live
+//! servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference --
 //! --ignored --nocapture` makes hundreds, and prints the table in `docs/explanation/compare.md`.
@@ -23,7 +24,7 @@ const BUDGET_S: f64 = 60.0;
 /// Time slice of the scheduler, seconds.
 const SLICE_S: f64 = 0.008;
 
-/// A machine whose speed varies from window to window.
+/// A machine whose speed varies from one measurement to the next.
 #[derive(Clone, Copy, Debug)]
 struct Machine {
     scatter: Drift,
@@ -32,9 +33,9 @@ struct Machine {
 
 /// Virtual machine that is alone on its host.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
-/// Virtual machine that shares its host with others. The CPU times of its windows of 0.6 s vary by 4 %.
+/// Virtual machine that shares its host with others. The CPU times of its measurements of 0.6 s vary by 4 %.
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
-/// Relative noise in the CPU time of a window, from clock ticks and interrupts.
+/// Relative noise in the CPU time of a measurement, from clock ticks and interrupts.
 const CPU_NOISE: f64 = 0.005;
 
 /// Programs that run at the same time as both servers.
@@ -188,7 +189,7 @@ impl Placement for Recorded {
     }
 }
 
-/// If two servers run at the same time, there are about twice as many windows as in turns.
+/// If two servers run at the same time, there are about twice as many measurements as in turns.
 #[test]
 fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     let machine = Machine { beside: Beside::Bursts, ..QUIET };

@@ -47,13 +47,13 @@ fn users_who_think_are_counted_as_many_as_the_closed_queue_takes() {
     println!("exact {exact}, found {brackets:.3?}");
     let middles: Vec<f64> = brackets.iter().map(|(held, failed)| (held * failed).sqrt()).collect();
     let mean = middles.iter().sum::<f64>() / middles.len() as f64;
-    // The p99 of a window of one second is noisy, so the range of a single search may miss the capacity by some
+    // The p99 of a measurement of one second is noisy, so the range of a single search may miss the capacity by some
     // percent.
     assert!((mean - 1.0).abs() < 0.08, "{mean} {middles:?}");
     assert!(middles.iter().all(|ratio| (ratio - 1.0).abs() < 0.25), "{middles:?}");
 }
 
-/// Returns the capacities estimated from all windows, with their intervals, as ratios to the exact capacity.
+/// Returns the capacities estimated from all measurements, with their intervals, as ratios to the exact capacity.
 fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     let exact = f64::from(exact());
     let of = |seed| {

@@ -1,5 +1,5 @@
-//! Place of a generator process: its host and CPUs. When its task is done, a generator can take another task only for
-//! this host and these CPUs.
+//! Place of a generator process: its host and CPUs. A generator that has finished its task can take another task only
+//! for this host and these CPUs.
 
 use run::AgentSpec;
 

@@ -12,8 +12,8 @@ const MAX_DRIFT: f64 = 100e-6;
 /// Maximum number of readings to keep. Even after eight hours, neighbouring readings are only two to four minutes
 /// apart.
 const MAX_READINGS: usize = 256;
-/// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`], every second reading
-/// is dropped and this time doubles.
+/// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`] readings, every second
+/// reading is dropped and this time doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
 /// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest ones are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
@@ -82,8 +82,8 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a new reading, unless it is older than the last one. A new reading is also dropped if the last one is
-    /// still more accurate and both agree within their maximum errors.
+    /// Keeps a new reading, unless it is older than the last one. A new reading is also dropped if the last reading is
+    /// still more accurate and the two readings agree within their maximum errors.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -171,8 +171,8 @@ impl Clock {
     }
 }
 
-/// Computes the clock reading that results from one exchange. The agent is assumed to have read its clock halfway
-/// through the exchange.
+/// Computes the clock reading that results from one exchange. Assumes that the agent read its clock halfway through the
+/// exchange.
 fn reading(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
     let took_ns = came_ns - left_ns;
     let at_ns = left_ns + took_ns / 2;

@@ -89,8 +89,8 @@ impl Heartbeat {
     }
 }
 
-/// Ends the process if its hello cannot be written in time. To keep the process running, the caller drops the returned
-/// sender once the hello is written.
+/// Ends the process if its hello (its first message) cannot be written in time. To keep the process running, the caller
+/// drops the returned sender once the hello is written.
 pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     let (said, waits) = channel::<()>();
     start_thread(move || {

@@ -41,7 +41,7 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that wait for room in the inbox. While such events wait, standard output is not read.
+    /// Events that wait for room in the inbox. While such events wait, the thread does not read standard output.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended; `None` before.
     ended: Option<Instant>,

@@ -57,8 +57,9 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
-/// Splits a plan over agents on other hosts. If there are fewer connections than agents, only as many agents as
-/// connections get a share. Each agent gets the plan's full number of threads, but no more threads than connections.
+/// Splits a plan over agents on other hosts. If there are more agents than connections, each connection goes to its own
+/// agent, and the other agents get no share. Each agent gets the plan's full number of threads, but no more threads
+/// than connections.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {

@@ -9,8 +9,8 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Number of turns without any valid result after which a server gets no more turns. The remaining servers then use the
-/// time of that server.
+/// Maximum number of turns for a server whose turns all gave no valid result. The other servers then use the time of
+/// that server.
 const MAX_REFUSED_TURNS: usize = 3;
 
 /// Runs the builds, searches and turns whose results are missing from the saved state, until the budget ends or the

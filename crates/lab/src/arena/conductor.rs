@@ -40,7 +40,7 @@ pub trait ArenaConductor {
 pub struct TurnPlan {
     /// Requests per second.
     pub rate: f64,
-    /// Length of the window, seconds.
+    /// Length of the measurement, seconds.
     pub window_s: f64,
     /// Seed of the load.
     pub seed: u64,

@@ -57,8 +57,8 @@ pub struct LiveArena<'a> {
     left_out_s: f64,
 }
 
-/// A server of the comparison. Both fields are `None` if the server already ran. On drop, the server's processes end
-/// before its container is removed.
+/// A server of the comparison. Both fields are `None` if the server already ran before the comparison. On drop, the
+/// server's processes end before its container is removed.
 struct Started {
     server: Option<GroupedServer>,
     _container: Option<Container>,

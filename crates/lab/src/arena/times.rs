@@ -15,10 +15,10 @@ const MAX_SEARCH_S: f64 = 120.0;
 const PREFERRED_ROUNDS: f64 = 12.0;
 /// Maximum number of rounds. With more rounds, the confidence intervals would hardly become narrower.
 const MAX_ROUNDS: u32 = 40;
-/// Shortest and longest window of a turn, seconds.
+/// Shortest and longest measurement in a turn, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
-/// Time of a turn in addition to start, warm-up and window, seconds. In this time the agents start, the last answers
-/// arrive, and the server ends.
+/// Time of a turn in addition to start, warm-up and measurement, seconds. In this time, the agents start, the last
+/// answers arrive, and the server ends.
 const TURN_OVERHEAD_S: f64 = 0.6;
 
 /// Returns the shortest useful budget for `entries` servers, seconds, given the warm-up of each load.
@@ -43,8 +43,8 @@ pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
 
-/// Returns the length of a turn's window, seconds, from the time for all turns and the number of turns per round.
-/// `start_s` and `warm_up_s` are means over the servers.
+/// Returns the length of the measurement in a turn, seconds, from the time for all turns and the number of turns per
+/// round. `start_s` and `warm_up_s` are means over the servers.
 pub(super) fn window_s(left_s: f64, turns: usize, start_s: f64, warm_up_s: f64) -> f64 {
     let each_s = left_s / (PREFERRED_ROUNDS * turns.max(1) as f64);
     (each_s - turn_s(0.0, start_s, warm_up_s)).clamp(WINDOW_S.0, WINDOW_S.1)

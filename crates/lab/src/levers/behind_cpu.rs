@@ -1,4 +1,4 @@
-//! Lever that slows the server's upstream services: threads of loadline use a share of the same CPUs.
+//! Slows the server's upstream services during an experiment: threads of loadline use a share of the same CPUs.
 
 use run::{LeverPlan, Prove};
 

@@ -1,4 +1,4 @@
-//! Lever that lowers the CPU quota of the server's upstream services by a quarter.
+//! Lowers the CPU quota of the server's upstream services by a quarter during an experiment.
 
 use run::{LeverPlan, Prove};
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Change {
     /// Content of a file in a control group.
     File { file: PathBuf, before: String, after: String },
-    /// A process that a signal stops. `started` distinguishes the process from a later one with the same ID.
+    /// A process that a signal stops. `started` distinguishes the process from a later process with the same ID.
     Stopped { pid: u32, started: u64 },
     /// Soft and hard descriptor limit of a process.
     Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },

@@ -1,4 +1,4 @@
-//! Lever that slows the generator: threads of loadline use a share of the same CPUs.
+//! Slows the generator during an experiment: threads of loadline use a share of the same CPUs.
 
 use run::{LeverPlan, Prove};
 

@@ -1,4 +1,4 @@
-//! Lever that gives the generator more threads, if it has CPUs for them.
+//! Gives the generator more threads during an experiment, if it has CPUs for them.
 
 use run::{Intensity, LoadPlan, Prove};
 

@@ -48,8 +48,8 @@ const O_DIRECT: i32 = sys::param::O_DIRECT;
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Minimum reported speed of the disk. A slot gets this value if other programs moved no bytes in it. The value must be
-/// positive, because its logarithm is taken.
+/// Minimum reported speed of the disk. A slot (short time interval) gets this value if other programs read and wrote no
+/// bytes during the slot. The value must be positive, because its logarithm is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;

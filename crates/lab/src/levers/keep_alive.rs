@@ -1,4 +1,5 @@
-//! Lever that sends many requests over each connection instead of one, so that no connection waits in the accept queue.
+//! Sends many requests over each connection instead of one, during an experiment. Connections then hardly wait in the
+//! accept queue.
 
 use run::{LoadPlan, Prove};
 

@@ -26,7 +26,7 @@ pub enum Pull {
         /// Uses the lever until the last slot ends or the lever is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
-    /// The open loop itself changes its rate in slots of the load.
+    /// The generator's open loop changes its request rate in short time slots of one load.
     Offered,
     /// A second load, with the lever, takes turns with the plain load. The error says why no such load is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
@@ -68,7 +68,7 @@ pub struct LoadPair {
     pub off: LoadPlan,
     /// Load with the lever.
     pub on: LoadPlan,
-    /// Dose: share of the tested resource that the lever takes away; negative if the lever adds some.
+    /// Dose: share of the tested resource that the lever takes away; negative if the lever adds to the resource.
     pub dose: f64,
     /// Change that an agent keeps in place during the load with the lever; `None` if the loads alone differ.
     pub change: Option<LeverPlan>,
@@ -90,8 +90,8 @@ pub struct Lever {
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose: share of the tested resource to take away; negative if the lever adds some. The agents of some
-    /// levers measure the actual dose.
+    /// Planned dose: share of the tested resource to take away; negative if the lever adds to the resource. The agents
+    /// of some levers measure the actual dose.
     pub planned: f64,
     /// Rights that the user needs for the lever.
     pub rights: &'static str,

@@ -1,4 +1,4 @@
-//! Lever that lowers the rate of the testbed's network between generator and server.
+//! Lowers the rate of the testbed's network between generator and server during an experiment.
 //!
 //! All links of the network become slower, in both directions. The elasticity therefore describes the whole network,
 //! whichever of its links is full.

@@ -1,4 +1,5 @@
-//! Lever that doubles the number of the load's connections. If nothing is saturated, throughput doubles as well.
+//! Doubles the number of the load's connections during an experiment. If nothing is saturated, throughput doubles as
+//! well.
 
 use run::{Intensity, LOAD_LEVER, LoadPlan, Prove};
 

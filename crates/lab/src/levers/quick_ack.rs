@@ -1,4 +1,4 @@
-//! Lever that makes the generator acknowledge every packet at once, so that the server never waits for a delayed
+//! Makes the generator acknowledge every packet at once during an experiment, so the server never waits for a delayed
 //! acknowledgement.
 
 use run::{Io, LoadPlan, Prove};

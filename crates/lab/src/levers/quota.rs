@@ -1,4 +1,4 @@
-//! Lever that lowers the CPU quota of the server's control group by a quarter.
+//! Lowers the CPU quota of the server's control group by a quarter during an experiment.
 
 use std::sync::mpsc::Receiver;
 

@@ -1,5 +1,5 @@
-//! Lever that offers more requests per second. Under an open loop, a higher rate has the same effect as slowing every
-//! resource by the same factor.
+//! Offers more requests per second during an experiment. Under an open loop, a higher rate has the same effect as
+//! slowing every resource by the same factor.
 
 use run::Prove;
 

@@ -1,5 +1,5 @@
-//! Record of changes that are in effect, and of the state before them. Each record is a file in a directory of this
-//! user on the lever's host.
+//! Record of changes that are in effect, and of the state before these changes. Each record is a file in a directory of
+//! this user on the host with the changes.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Lever that makes requests longer, so that each exchange sends a third more bytes over the link in the direction of
-//! the requests. If that direction of the link is full, a quarter fewer requests fit.
+//! Makes requests longer during an experiment, so each exchange sends a third more bytes over the link in the direction
+//! of the requests. If that direction of the link is full, a quarter fewer requests fit.
 
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};

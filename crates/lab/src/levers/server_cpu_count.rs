@@ -1,4 +1,4 @@
-//! Lever that takes whole CPUs away from the server, instead of a share of every CPU.
+//! Takes whole CPUs away from the server during an experiment, instead of a share of every CPU.
 //!
 //! A server that handles one request at a time moves to the remaining CPUs, and its throughput stays the same. A server
 //! that handles several requests at a time loses the throughput of the CPUs that are taken. Taking a share of every CPU
@@ -30,9 +30,10 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Slot length, seconds. The kernel moves load between CPUs within tenths of a second. In a measurement, one of two
-/// CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after 50 ms,
-/// and 94 % from 70 ms on. The first 70 ms of a slot are not measured.
+/// Length of a slot (time interval with or without the lever), seconds. The kernel moves load between CPUs within
+/// tenths of a second. In a measurement, one of two CPUs was taken from a threaded Python server. The server had 76 %
+/// of its rate in the first 10 ms, 86 % after 50 ms, and 94 % from 70 ms on. The first 70 ms of a slot are not
+/// measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. On each of its CPUs, a
 /// server on two CPUs has between half of this weight and the whole weight. Eight processes therefore leave the server

@@ -1,6 +1,6 @@
-//! Lever that doubles the number of source addresses of the load. A limit per source address then lets twice as many
-//! requests through. A load from an odd number of addresses is compared with a load from the smaller half of them, so
-//! the factor is then above 2.
+//! Doubles the number of source addresses of the load during an experiment. A limit per source address then lets twice
+//! as many requests through. A load from an odd number of addresses is compared with a load from the smaller half of
+//! these addresses, so the factor is then above 2.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -40,10 +40,10 @@ const TURNS_PER_RESPONSE: f64 = 8.0;
 const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
-/// Shortest slot, seconds: thirty times the thief's shortest turn. In short slots, the speed of the machine changes
-/// less from one slot to the next. For nginx, the half-width of an elasticity's confidence interval was 0.11 with slots
-/// of 60 ms or 30 ms, and 0.07 with 15 ms. These values are medians of five experiments with each length, in
-/// alternation.
+/// Shortest slot (time interval with or without the lever), seconds: thirty times the thief's shortest turn. In short
+/// slots, the speed of the machine changes less from one slot to the next. For nginx, the half-width of an elasticity's
+/// confidence interval was 0.11 with slots of 60 ms or 30 ms, and 0.07 with 15 ms. These values are medians of five
+/// experiments with each length, in alternation.
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The slots of the plan are filled in later.

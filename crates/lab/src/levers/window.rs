@@ -1,5 +1,5 @@
-//! Lever that requests a small receive buffer for the generator's connections: a quarter of the bytes in flight. Linux
-//! doubles the requested size, so the TCP window is then at most half of the bytes in flight.
+//! Requests a small receive buffer for the generator's connections during an experiment: a quarter of the bytes in
+//! flight. Linux doubles the requested size, so the TCP window is then at most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 

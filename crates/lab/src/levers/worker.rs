@@ -1,4 +1,4 @@
-//! Lever that stops one of the server's worker processes by a signal.
+//! Stops one of the server's worker processes by a signal during an experiment.
 
 use std::sync::mpsc::Receiver;
 

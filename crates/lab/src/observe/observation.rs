@@ -34,7 +34,7 @@ impl HostObserver {
         }
     }
 
-    /// Changes the settings of a local observer. The settings of a remote observer cannot be changed.
+    /// Changes the settings of a local observer. Does nothing to a remote observer, whose settings are fixed.
     fn change(&mut self, change: impl FnOnce(&mut ObserverSpec)) {
         if let Self::Local(observer) = self {
             let mut spec = observer.spec().clone();
@@ -64,7 +64,7 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Observes a client on this machine that connects to an address, and the server if its processes can be seen.
+    /// Observes a client on this machine that connects to an address, and the server if `server` describes it.
     pub fn new(connect: impl Into<Address>, server: Option<ObservedServer>) -> Self {
         let client =
             ObserverSpec { host: "localhost".into(), connect: Some(connect.into()), ..ObserverSpec::default() };
@@ -184,8 +184,8 @@ impl Observation {
         self
     }
 
-    /// Returns a copy that samples neither threads nor databases. The copy is for short loads in turns, of which only
-    /// the rates are compared.
+    /// Returns a copy that samples neither threads nor databases. The copy is for short loads that take turns, because
+    /// only their rates are compared.
     pub(crate) fn without_samples(&self) -> Self {
         Self { databases: Vec::new(), ..self.clone() }
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })
@@ -224,7 +224,7 @@ impl Observation {
         self.server().is_some_and(|s| s.shared)
     }
 
-    /// Starts observing a trial of these clients. Whatever cannot be observed is missing in the trial.
+    /// Starts observing a trial of these clients. If something cannot be observed, its data is missing from the trial.
     pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
         if self.blind {
             return Samplers::none(origin);

@@ -126,7 +126,7 @@ impl Connection {
             AgentEvent::Pong(n, theirs_ns, came_ns) => self.group.answered(0, (n, theirs_ns, came_ns)),
             AgentEvent::Gone(how) | AgentEvent::Report(AgentReport::Failed { error: how }) => self.lost = Some(how),
             AgentEvent::Report(AgentReport::Incidents { incidents }) => self.incidents = self.ours(incidents),
-            // The recording will contain this exact time, so the sample can mark the start or end of the window.
+            // The recording will contain this exact time, so the sample can mark the start or end of the measurement.
             AgentEvent::Report(AgentReport::Edge { t_s }) => {
                 self.taken += 1;
                 self.edges.push((t_s, self.group.ours_s(0, t_s)));
@@ -160,7 +160,7 @@ impl Connection {
     }
 
     /// Converts a time on the agent's clock to ours. Later readings of the clock change the conversion. The start or
-    /// end of a window, however, keeps the time to which it was first converted.
+    /// end of a measurement, however, keeps the time to which it was first converted.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)

@@ -122,7 +122,7 @@ impl Samplers {
     }
 
     /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the trial's
-    /// origin. The window from the first time of one call to the last time of a later call therefore has samples of
+    /// origin. The period from the first time of one call to the last time of a later call therefore has samples of
     /// client and server at both ends.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
@@ -137,7 +137,7 @@ impl Samplers {
         let now_s = self.origin.now_s();
         let reported = || self.reported.as_ref().map(Sampler::edge);
         // The reported counters are read twice: before and after all other counters. The first reading at the start of
-        // the window and the second one at its end therefore enclose the whole window.
+        // the measurement and the second reading at its end therefore enclose the whole measurement.
         let mut taken: Vec<f64> = reported().into_iter().collect();
         taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
         taken.extend(reported());
@@ -213,7 +213,8 @@ impl Samplers {
         let ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
         let whole = Window { begin_s: 0.0, end_s: trial.measured.window.end_s };
-        // For a load of hours, these values would need much memory, and no search has windows of hours.
+        // For a load of hours, these values would need much memory. They are for searches, which never measure for
+        // hours.
         if whole.length_s() <= MAX_OTHERS_S {
             trial.measured.others = other_programs::others(&cpu_use, whole);
         }

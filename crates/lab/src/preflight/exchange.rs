@@ -11,8 +11,8 @@ use super::response_text::Answer;
 /// Maximum length of a response, bytes. A longer response counts as endless.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time to wait, before any load, for another message after the answer. This time is longer than the travel time of a
-/// packet on most paths. A message that comes later is noticed during the load.
+/// Time to wait, before any load, for another message after the answer. This time is longer than a packet travels on
+/// most paths. A message that comes even later is noticed during the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.
@@ -70,8 +70,8 @@ impl Exchange {
         }
     }
 
-    /// Returns true if a handshake was completed, and no byte of an answer came. Over TLS, the server may have sent
-    /// session tickets.
+    /// Returns true if a handshake was completed, and no byte of an answer came. Over TLS, the session tickets that a
+    /// server may have sent are no answer.
     pub(super) fn is_silent_after_handshake(&self) -> bool {
         self.request_begun && (self.bytes == self.handshake_bytes || self.answer.0.is_empty())
     }

@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// The bytes of a handshake are no beginning of an answer. This PostgreSQL server accepts the login, and then
-    /// answers no statement.
+    /// The bytes of a handshake do not count as the beginning of an answer. The PostgreSQL server of this test accepts
+    /// the login, and then answers no statement.
     #[test]
     fn a_server_that_is_silent_after_the_handshake_is_named() {
         let (user, database, password) = ("u".into(), String::new(), String::new());

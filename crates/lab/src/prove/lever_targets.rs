@@ -14,7 +14,7 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
     };
     LeverTargets {
         client_cpus: client_cpus(setup),
-        // When the load starts, the IDs of the generator's processes replace this one.
+        // When the load starts, the IDs of the generator's processes replace this ID.
         client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,

@@ -37,9 +37,9 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for turns with the lever that tests the verdict.
+/// Share of an experiment's time for the lever that tests the verdict, if loads with and without this lever take turns.
 const TURNS_SHARE: f64 = 0.6;
-/// Minimum share of an experiment's time for turns with more source addresses.
+/// Minimum share of an experiment's time for loads that take turns with fewer and with more source addresses.
 const SOURCES_SHARE: f64 = 0.5;
 /// Share of the time of [`prove_all`] for the lever that was chosen to test the verdict, if this lever needs turns.
 const OWN_LEVER_SHARE: f64 = 0.4;
@@ -48,8 +48,8 @@ const RELATED_LEVER_SHARE: f64 = 0.24;
 /// Share of the time of [`prove_all`] for each lever that needs turns but does not test the verdict.
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
-/// Tests the verdict with `connections` connections, in about `seconds` seconds. If a lever cannot be used, the run's
-/// `proof` gives the reason. The result is judged at the end of the run.
+/// Tests the verdict (the named bottleneck) with `connections` connections, in about `seconds` seconds. If a lever
+/// cannot be used, the run's `proof` gives the reason. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
@@ -187,8 +187,8 @@ fn least_turns_s(lab: &Lab<'_>, point: &OperatingPoint) -> f64 {
     turns::least_seconds(point.turn_response_s, lab.clock.overhead_s())
 }
 
-/// Returns the minimum length of an experiment, seconds. The server answers one request at a time, each in `response_s`
-/// seconds.
+/// Returns the minimum length of an experiment, seconds, for a server that answers one request at a time, each in
+/// `response_s` seconds.
 pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
@@ -198,9 +198,9 @@ fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
     points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
 }
 
-/// Returns the reason why an experiment on a run's server does not fit into the given seconds. The load of the
-/// experiment is the load of the decisive trial, or a smaller one. Returns `None` if the experiment fits, or if the run
-/// has no decisive trial with a closed loop yet.
+/// Returns the reason why an experiment on a run's server does not fit into the given seconds. The experiment uses the
+/// load of the trial on which the verdict relies, or a smaller load. Returns `None` if the experiment fits, or if the
+/// run has no such trial with a closed loop yet.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -217,9 +217,9 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
-/// Records the predicted effect of the experiment. At an offered rate, this is the effect of its dose. Otherwise, it is
-/// the effect of `own`, the lever that tests the verdict, or of the first lever in the table if no lever tests the
-/// verdict.
+/// Records the predicted effect of the experiment. At an offered rate, this is the effect of the experiment's dose
+/// (slowdown). Otherwise, it is the effect of `own`, the lever that tests the verdict. If no lever tests the verdict,
+/// it is the effect of the first lever in the table.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);

@@ -1,6 +1,6 @@
-//! Levers under an offered rate. Only one lever is on at a time, with a dose (slowdown) that does not overload the
-//! server. Slots are so long that the queue of one slot drains before the next slot is measured. One of the levers
-//! changes the rate itself.
+//! Uses levers under an offered rate of requests. Only one lever is on at a time, with a dose (slowdown) that does not
+//! overload the server. Slots (time intervals with or without a lever) are so long that the queue of one slot drains
+//! before the next slot is measured. One of the levers changes the rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -67,7 +67,8 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
 }
 
 /// Returns the relaxation time of a queue, seconds: the time scale on which its length settles after a change. The
-/// queue has one server, and random arrivals and service times. The formula is `1 / (mu (1 - sqrt(rho))^2)`.
+/// queue has one server, and random arrivals and service times. The formula is `1 / (mu (1 - sqrt(rho))^2)`, with the
+/// service rate mu and the utilization rho.
 fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     let busy = (at.busy / (1.0 - dose)).min(0.98);
     at.alone_s / (1.0 - busy.sqrt()).powi(2)

@@ -8,9 +8,9 @@ use crate::TargetSetup;
 /// Preferred minimum number of connections of an experiment. With fewer connections, one late wake-up makes the server
 /// idle.
 const MIN_CONNECTIONS: u32 = 8;
-/// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four of the shortest
-/// pieces of time that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while
-/// the other one stays busy.
+/// Minimum time, seconds, for which the requests in flight must keep a server busy: four times the shortest piece of
+/// time that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while the other
+/// side stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
@@ -20,9 +20,9 @@ const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// Minimum rate of a load with more connections, as a share of the rate with the original connections. At a lower rate,
 /// the larger load is not used.
 const MIN_RATE_SHARE: f64 = 0.85;
-/// Like [`MIN_RATE_SHARE`], if the original load has only one connection. One connection can be faster than several,
-/// because requests on one connection never wait for one another. Python threads that take turns in holding the
-/// interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
+/// Value in place of [`MIN_RATE_SHARE`] if the original load has only one connection. One connection can be faster than
+/// several, because requests on one connection never wait for one another. Python threads that take turns in holding
+/// the interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
 /// Load under which an experiment runs, with observations of an earlier trial under this load. If there was no such
@@ -111,9 +111,9 @@ impl OperatingPoint {
 
     /// Returns an untested load with [`MIN_CONNECTIONS`], or with as many connections as are allowed. Returns `None`
     /// unless the sweep (the search over numbers of connections) showed a similar rate with more connections. One
-    /// client may fill a slow server: the sweep still doubles the clients twice, sees no gain, and ends. With one
-    /// request in flight, slower CPUs affect a server with parallel threads like a server that handles one request at a
-    /// time. The experiment could then not distinguish the two.
+    /// client may saturate a slow server: the sweep still doubles the clients twice, sees no gain, and ends. With one
+    /// request in flight, slower CPUs affect a server with parallel threads in the same way as a server that handles
+    /// one request at a time. The experiment could then not distinguish these servers.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -244,7 +244,7 @@ mod tests {
         Run { trials: trials.collect(), ..Run::default() }
     }
 
-    /// Observed with redis and 16 requests in flight: while a lever stopped the generator or the server, the other one
+    /// Observed with redis and 16 requests in flight: while a lever stopped the generator or the server, the other side
     /// soon had nothing to do.
     #[test]
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
@@ -280,8 +280,9 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&sweep(&[(1, 500)]), 1).connections, 1);
     }
 
-    /// Seen live with Python threads that share the interpreter lock: one client filled the server, and the sweep ended
-    /// at 4 connections without a gain. The experiment then used one connection, so only one request was in flight.
+    /// Seen live with Python threads that share the interpreter lock: one client saturated the server, and the sweep
+    /// ended at 4 connections without a gain. The experiment then used one connection, so only one request was in
+    /// flight.
     #[test]
     fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
         let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);

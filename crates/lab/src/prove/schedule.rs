@@ -1,5 +1,5 @@
-//! Schedule of the levers. The load is divided into slots. Each lever is on in half of the slots, in random order.
-//! Slots are so short that the speed of the machine drifts little within one slot.
+//! Schedule of the levers. The load is divided into slots (short time intervals). Each lever is on in half of the
+//! slots, in random order. Slots are so short that the speed of the machine drifts little within one slot.
 
 use run::SlotPlan;
 

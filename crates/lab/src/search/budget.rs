@@ -11,42 +11,42 @@ pub struct StepTimes {
     pub warmup_s: f64,
     /// Minimum length of the warm-up, seconds. After the minimum, the warm-up ends as soon as the rate is steady.
     pub least_warmup_s: f64,
-    /// Length of the measured window, seconds.
+    /// Length of the measurement, seconds.
     pub measure_s: f64,
-    /// Time that a trial takes in addition to warm-up and window, seconds: starting agents, draining and writing the
-    /// results.
+    /// Time that a trial takes in addition to warm-up and measurement, seconds: starting agents, draining and writing
+    /// the results.
     pub overhead_s: f64,
 }
 
 /// Division of a budget among the parts of a search. If the rate of a server becomes steady quickly, most of the budget
-/// is spent in measured windows.
+/// is spent on measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,
     overhead_s: f64,
 }
 
-/// Minimum length of a window in response times, if the budget allows it. The minimum warm-up is equally long, because
-/// after this time the queue no longer depends on its empty start.
+/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The minimum warm-up is
+/// equally long, because after this time the queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum length of the first step's warm-up and of its window, in response times of the test request. A step shorter
-/// than one response time would see no answer.
+/// Minimum length of the first step's warm-up and of its measurement, as a multiple of the test request's response
+/// time. A step shorter than one response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
 /// Minimum number of sweep steps that must fit into the time of the sweep. In one search, the test request took seven
 /// times as long as later requests. With only one step, that search began at 74/s, although the server had a capacity
 /// of 1,000/s.
 const FIRST_STEPS: f64 = 3.0;
-/// Maximum factor by which the windows are made longer for a slow server.
+/// Maximum factor by which the measurements are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
-/// Minimum number of windows that the search on a slow server should have. With fewer windows, the search does not
-/// trust the interval of the capacity.
+/// Minimum number of measurements that the search on a slow server should have. With fewer measurements, the search
+/// does not trust the interval of the capacity.
 const MIN_WINDOWS: f64 = super::rate_search::MIN_WINDOWS as f64;
 /// Minimum length of a warm-up, seconds. The test for a steady rate needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
 /// Minimum length of a warm-up as a share of the budget. A larger budget gives a longer warm-up.
 const MIN_WARM_UP_SHARE: f64 = 0.004;
-/// Time that a step takes on an idle machine in addition to its warm-up and window, seconds: starting agents, draining
-/// and writing the results.
+/// Time that a step takes on an idle machine in addition to its warm-up and measurement, seconds: starting agents,
+/// draining and writing the results.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
 /// Time of an experiment in addition to its slots, seconds: questions to the hosts of levers, starting agents, and
@@ -64,11 +64,11 @@ pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search in addition to its own budget, seconds: test request, starting agents, and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
-/// Usual maximum length of a step's warm-up, seconds: enough for judge's test to recognize a steady rate. If half a
-/// window is longer, half a window is the maximum. With very small budgets, the maximum is shorter.
+/// Usual maximum length of a step's warm-up, seconds: enough for judge's test to recognize a steady rate. If half of
+/// the measurement is longer, this half is the maximum. With very small budgets, the maximum is shorter.
 const MAX_WARM_UP_S: f64 = 0.7;
-/// Usual maximum length of a search step's warm-up, seconds. If a quarter of the window is longer, this quarter is the
-/// maximum.
+/// Usual maximum length of a search step's warm-up, seconds. If a quarter of the measurement is longer, this quarter is
+/// the maximum.
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
@@ -93,7 +93,7 @@ impl Budget {
         Self { total_s: self.total_s + by_s.max(0.0), ..self }
     }
 
-    /// Returns the budget for steps that take `overhead_s` seconds in addition to warm-up and window.
+    /// Returns the budget for steps that take `overhead_s` seconds in addition to warm-up and measurement.
     #[must_use]
     pub fn paced(self, overhead_s: f64) -> Self {
         Self { overhead_s, ..self }
@@ -142,8 +142,8 @@ impl Budget {
     }
 
     /// Returns the durations of a search step that must end within the given seconds. If a slow server would get fewer
-    /// than [`MIN_WINDOWS`] windows, the windows are made shorter. Judge's model can handle a window that is too short
-    /// for the queue to grow, but a single window would give no interval.
+    /// than [`MIN_WINDOWS`] measurements, the measurements are made shorter. Judge's model can handle a measurement
+    /// that is too short for the queue to grow, but a single measurement would give no interval.
     pub fn search_step_within(&self, search_s: f64, response_s: f64) -> StepTimes {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
         let by = (search_s / (MIN_WINDOWS * step.whole_s())).min(1.0);
@@ -156,9 +156,9 @@ impl Budget {
         }
     }
 
-    /// Returns the durations of a step whose window has `of_ten_s` seconds if the budget is 10 s. With a larger budget,
-    /// the windows grow less than the budget, so there are more windows. The speed of a machine differs from window to
-    /// window, so only many windows show its average.
+    /// Returns the durations of a step whose measurement has `of_ten_s` seconds if the budget is 10 s. With a larger
+    /// budget, the measurements grow less than the budget, so there are more of them. The speed of a machine differs
+    /// from one measurement to the next, so only many measurements show its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(run::WINDOW_GROWTH)).max(0.1);
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
@@ -169,13 +169,14 @@ impl Budget {
 }
 
 impl StepTimes {
-    /// Returns the expected length of a step, including a short warm-up, its window, the start of agents and the drain.
+    /// Returns the expected length of a step, including a short warm-up, its measurement, the start of agents and the
+    /// drain.
     pub fn whole_s(&self) -> f64 {
         (1.3 * self.least_warmup_s).min(self.warmup_s) + self.measure_s + self.overhead_s
     }
 
     /// Returns the durations of a step that ends within the given seconds. First the maximum warm-up is made shorter,
-    /// then the window, down to `least_measure_s`.
+    /// and then the measurement, down to `least_measure_s`.
     #[must_use]
     pub fn within(self, room_s: f64, least_measure_s: f64) -> Self {
         let measure_s = (room_s - self.overhead_s - self.least_warmup_s).max(least_measure_s).min(self.measure_s);
@@ -198,8 +199,8 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// In an earlier version, a server with 8 ms per request and a limit of 80 ms on the median got only one window in
-    /// 10 s.
+    /// In an earlier version, a server with 8 ms per request and a limit of 80 ms on the median got only one
+    /// measurement in 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

@@ -8,7 +8,7 @@ use crate::search::cost_turns;
 use crate::trial::turn_order::ROUNDS;
 use crate::{LabError, Point};
 
-/// Minimum length of a window with its warm-up, seconds.
+/// Minimum length of a measurement with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
 /// Maximum number of classes that get a turn, those with the largest weights first. The other classes keep their
 /// original proportions in every turn.

@@ -10,15 +10,15 @@ use crate::{Lab, LabError, Nobody, TargetSetup, Watch, resolve};
 
 /// Result of a comparison of two live servers.
 pub struct InTurns {
-    /// Runs of the two servers. The trials of a run are the windows of its server.
+    /// Runs of the two servers. Each trial of a run is one short measurement (window) of its server.
     pub runs: [Run; 2],
     /// Order of the turns.
     pub turns: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the windows of a pair run: one after the other, or at the same time.
+    /// Way in which the two measurements of a pair run: one after the other, or at the same time.
     pub pairing: Pairing,
-    /// Moments at which the result was judged, as shares of the planned windows.
+    /// Moments at which the result was judged, as shares of the planned number of measurements.
     pub looks: Vec<f64>,
     /// Time after which the result was known, seconds; without a result, the time at which the comparison ended.
     pub ended_after_s: f64,
@@ -33,17 +33,17 @@ pub struct InTurnsPlan {
     pub budget_s: f64,
     /// Smallest relative change that matters.
     pub threshold: f64,
-    /// True to use the whole budget, even if the windows decide earlier.
+    /// True to use the whole budget, even if the result is known earlier.
     pub whole_budget: bool,
-    /// Choice between windows in turns and at the same time.
+    /// Choice between measuring the servers in turns and at the same time.
     pub duet: DuetMode,
 }
 
-/// Choice between windows in turns and windows of both servers at the same time.
+/// Choice between measuring two servers in turns and at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
     /// At the same time, if both servers and both generators can have cores of their own, and both servers can be moved
-    /// to other CPUs. Otherwise, the windows run in turns.
+    /// to other CPUs. Otherwise, in turns.
     #[default]
     Auto,
     /// At the same time, even if servers and generators share CPUs.
@@ -61,7 +61,7 @@ pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) 
     let [mut a, mut b] = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
     let first_s = [&a, &b].map(|side| side.target_setup.first_s);
     let plan = TurnsPlan { first_s, budget_s, threshold, whole_budget };
-    // During the set-up, the servers ran on their assigned CPUs. Between the windows, they may use all CPUs.
+    // During the set-up, the servers ran on their assigned CPUs. Between the measurements, they may use all CPUs.
     duet.iter_mut().for_each(|duet| duet.placement.restore());
     let crowded = duet.as_ref().filter(|duet| duet.crowded).map(|_| CROWDED.to_owned());
     let placement = duet.as_mut().map(|duet| &mut duet.placement as &mut dyn Placement);
@@ -79,7 +79,7 @@ pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) 
     })
 }
 
-/// Note on windows of both servers at the same time, if the user requested them without enough CPUs.
+/// Note for the user if both servers are measured at the same time, as requested, without enough CPUs.
 const CROWDED: &str =
     "servers and generators shared CPUs (--duet always): both servers are slower than alone, and not equally slow";
 
@@ -90,7 +90,7 @@ struct Duet {
     crowded: bool,
 }
 
-/// Plans windows of both servers at the same time, if `mode` and the machine allow this. After this call, both servers
+/// Plans to measure both servers at the same time, if `mode` and the machine allow this. After this call, both servers
 /// are on their assigned CPUs.
 fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, LabError> {
     let fail = |why| LabError::set_up("running both servers at once (--duet always)", why);
@@ -101,7 +101,7 @@ fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, L
     }
 }
 
-/// Plans windows of both servers at the same time. The error says why both servers cannot run at the same time.
+/// Plans to measure both servers at the same time. The error says why this is not possible.
 fn duet(plans: &mut [Plan; 2], crowded: bool) -> Result<Duet, String> {
     if plans.iter().any(|plan| !plan.hosts.is_empty()) {
         return Err("a server or a generator is on another host".into());

@@ -21,7 +21,8 @@ pub trait Conductor: Send {
     /// Returns the seconds of the whole budget that are left for trials.
     fn left_s(&self) -> f64;
 
-    /// Returns the seconds that a trial takes in addition to its warm-up and window, estimated from earlier trials.
+    /// Returns the seconds that a trial takes in addition to its warm-up and measurement, estimated from earlier
+    /// trials.
     fn overhead_s(&self) -> f64;
 
     /// Reserves `seconds` after the search for the experiment that tests the verdict (the named bottleneck).
@@ -33,8 +34,8 @@ pub trait Conductor: Send {
     /// Tests the verdict in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use. The search then uses this time. The function is
-    /// called once, at the end of the sweep.
+    /// Returns the reserved seconds that the experiment cannot use. The search then uses this time. The search calls
+    /// this function once, at the end of the sweep (the closed-loop trials with 1, 2, 4, … clients).
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }

@@ -4,9 +4,9 @@
 const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 
 /// Ratio of the connections of an open loop to the mean number that the closed loop needed at the same rate. Arrivals
-/// are random, so the load sometimes needs more connections than the mean. In addition, a window that is shorter than
-/// the longest answers overstates the rate of the closed loop. On a server where 1 % of the answers took 500 ms, 128
-/// connections seemed to complete 31,300/s but could complete only 26,000/s. The open loop then had too few
+/// are random, so the load sometimes needs more connections than the mean. In addition, a measurement that is shorter
+/// than the longest answers overstates the rate of the closed loop. On a server where 1 % of the answers took 500 ms,
+/// 128 connections seemed to complete 31,300/s but could complete only 26,000/s. The open loop then had too few
 /// connections, and this shortage looked like a failure of the server.
 const SPARE: f64 = 2.0;
 

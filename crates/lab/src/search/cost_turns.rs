@@ -12,7 +12,7 @@ pub(crate) const BUDGET_SHARE: f64 = 0.12;
 const MIN_BUDGET_S: f64 = 8.0;
 /// Share of a turn's time for its warm-up.
 const WARM_UP_SHARE: f64 = 0.2;
-/// Share of a turn's time for its measured window. Starting and ending a trial gets the rest.
+/// Share of a turn's time for its measurement. Starting and ending a trial gets the rest.
 const WINDOW_SHARE: f64 = 0.6;
 /// Minimum length of a turn, as a share of the planned length. This share is an assumption. Most of a shorter turn
 /// would be spent on starting agents.
@@ -42,8 +42,8 @@ fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)
 }
 
-/// Conducts windows of several kinds of load in turns, within about `seconds` seconds. `subject` names the measured
-/// cost in messages. `window` returns the load for a kind and a turn.
+/// Measures several kinds of load in turns, within about `seconds` seconds. `subject` names the measured cost in
+/// messages. `window` returns the load for a kind and a turn.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     seconds: f64,

@@ -11,7 +11,7 @@ use crate::LabError;
 /// more than 1 %, a third of the search's default precision (3 %). A search with fewer requests therefore uses equal
 /// gaps between arrivals, and the trial records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
-/// Expected number of windows in a search. With this number, the search estimates how many requests it will send.
+/// Expected number of measurements in a search. The search uses this number to estimate how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
 /// Share of failed requests, 0 to 1, from which on a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
@@ -36,9 +36,9 @@ pub struct Finder {
     /// Median response time of the last sweep step, seconds; at least `pause_s`. Before the first step, the time of the
     /// test request. After the sweep, at most the longest mean response time that the objective allows.
     response_s: f64,
-    /// Length of the longest sweep window in which no request completed although the server had answered before,
-    /// seconds; 0 if there is no such window. Such a window occurs, for example, if a firewall drops a packet, because
-    /// the packet is sent again only after a second or more.
+    /// Length of the longest measurement of the sweep in which no request completed although the server had answered
+    /// before, seconds; 0 if there is none. This happens, for example, if a firewall drops a packet, because the packet
+    /// is sent again only after a second or more.
     pause_s: f64,
     /// Time that was left when the rate search began, seconds. The value is infinite before that moment.
     search_s: f64,
@@ -50,7 +50,7 @@ pub struct Finder {
     /// delays answers from a single worker. `None` if this distinction is not needed, or if the rate was already
     /// offered.
     low_rate: Option<f64>,
-    /// Positions of the windows of the rate search among the run's trials.
+    /// Indexes of the rate search's trials in the run's list of trials.
     searched: Vec<usize>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
@@ -183,7 +183,7 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate has failed, it is better to try a higher rate in the last window than to overload the
+        // As long as no rate has failed, it is better to try a higher rate in the last step than to overload the
         // server.
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && !search.has_failed();

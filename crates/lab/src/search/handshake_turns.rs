@@ -7,7 +7,7 @@ use crate::search::Conductor;
 use crate::search::cost_turns;
 use crate::{LabError, Point};
 
-/// Way in which a window uses connections.
+/// Way in which a measurement uses connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Connections are kept for further requests.
@@ -20,8 +20,8 @@ enum Kind {
 
 const KINDS: [Kind; 3] = [Kind::Full, Kind::Kept, Kind::Resumed];
 
-/// Returns the part of a budget for measuring the cost of handshakes, seconds; 0 if there is too little time, no TLS,
-/// or already a new connection per request.
+/// Returns the part of a budget for measuring the cost of handshakes, seconds. Returns 0 if there is too little time,
+/// if the load uses no TLS, or if it already opens a new connection for each request.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }

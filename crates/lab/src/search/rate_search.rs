@@ -3,9 +3,9 @@
 //! The search raises the rate until a rate fails, or lowers it until a rate passes. Above the highest rate of the
 //! closed-loop sweep, it doubles the rate at each step. If throughput was still growing at the end of the sweep, the
 //! first rate is already twice the highest rate of the sweep. Once one rate has failed and another has passed, the
-//! search estimates the capacity from all windows. It then alternates between the estimated capacity and a higher rate,
-//! at which even a short window contains some late requests. The estimate uses all windows, so a single disturbed
-//! window cannot decide.
+//! search estimates the capacity from all measurements. It then alternates between the estimated capacity and a higher
+//! rate, at which even a short measurement contains some late requests. The estimate uses all measurements, so a single
+//! disturbed measurement cannot decide.
 
 use judge::Pooled;
 
@@ -26,11 +26,12 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// Ratio of the overload rate to the lowest failed rate, or to the highest rate of the closed loop if the latter rate
 /// is higher.
 const OVERLOAD_FACTOR: f64 = 1.30;
-/// Minimum number of windows before an interval is trusted, even if it is narrow. With five windows, the result of a
-/// search of ten seconds on a slow server is 8 % too high on average. The interval covers this error
+/// Minimum number of measurements before an interval is trusted, even if it is narrow. With five measurements, the
+/// result of a search of ten seconds on a slow server is 8 % too high on average. The interval covers this error
 /// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
-/// Number of windows in a cycle of a search that uses overloads: one window at the capacity, and the others beyond it.
+/// Number of measurements in a cycle of a search that estimates the capacity from overloads. One measurement of each
+/// cycle is at the capacity, and the others are beyond it.
 const OVERLOAD_CYCLE: usize = 3;
 
 /// State of a search.
@@ -68,10 +69,10 @@ impl RateSearch {
         (!self.done && !hopeless && self.next > 0.0 && self.next.is_finite()).then_some(self.next)
     }
 
-    /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all windows of the search so far,
-    /// except spoiled ones, which other programs disturbed. For each window, it has the rate, and true if the window
-    /// met the limits. Some windows turn out to be spoiled only later, so every call counts all windows again. `pooled`
-    /// is the capacity estimated from all windows, if known.
+    /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all measurements of the search so
+    /// far, except spoiled ones, which other programs disturbed. For each measurement, it has the rate, and true if the
+    /// measurement met the limits. Some measurements turn out to be spoiled only later, so every call counts all
+    /// measurements again. `pooled` is the capacity estimated from all measurements, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
         let rates = |passed: bool| windows.iter().filter(move |window| window.1 == passed).map(|window| window.0);
@@ -89,7 +90,7 @@ impl RateSearch {
         passed * if passed >= self.best_closed { STEP_FAR_UP } else { STEP_UP }
     }
 
-    /// Returns true if no window was conducted so far.
+    /// Returns true if nothing has been measured so far.
     pub fn is_unseen(&self) -> bool {
         self.seen == 0
     }
@@ -100,8 +101,8 @@ impl RateSearch {
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
-        // A few overloads may agree by chance, so a search that uses overloads does not end early. A window at the
-        // capacity does not improve the estimate then, but shows the response times at the capacity.
+        // A few overloads may agree by chance, so a search that uses overloads does not end early. A measurement at the
+        // capacity does not improve such an estimate, but shows the response times at the capacity.
         let cycle = if pooled.of_overloads { OVERLOAD_CYCLE } else { 2 };
         self.done = !pooled.of_overloads && self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
         if self.seen.is_multiple_of(cycle) { pooled.estimate.rate } else { pooled.beyond }
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
     }
 
-    /// A rate failed while another program used the CPUs, which is known only after more windows.
+    /// A rate failed while another program used the CPUs. The search learns this only after more measurements.
     #[test]
     fn a_window_that_turns_out_to_be_spoiled_no_longer_limits_the_rates() {
         let mut search = RateSearch::new(5000.0, 0.03, false);

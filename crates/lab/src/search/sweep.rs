@@ -70,9 +70,9 @@ impl Sweep {
 
     /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The number of
     /// clients more than doubles only while throughput grows with the clients, because then no plateau is skipped. The
-    /// number is limited, so that a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`]
-    /// times within `measure_s` seconds. With more clients, a slow server would still work on their first requests long
-    /// after the end of the step.
+    /// number is limited, so that a server that is already saturated still answers each client
+    /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. With more clients, a slow server would still work
+    /// on their first requests long after the end of the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);

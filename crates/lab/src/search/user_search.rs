@@ -1,7 +1,7 @@
 //! Search for the capacity as a number of users with think times. The search raises the number of users until the
-//! objective fails. It then repeatedly divides the range between the largest number that passed and the smallest that
-//! failed, at the geometric mean of the two. The search ends when both ends of this range are confirmed, so that no
-//! single window decides.
+//! objective fails. It then repeatedly divides the range between the largest number that passed and the smallest number
+//! that failed, at the geometric mean of these numbers. The search ends when both ends of this range are confirmed, so
+//! that no single measurement decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -16,9 +16,9 @@ const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor by which a step changes the number of users. As long as every step passes, the number is raised. As long as
 /// every step fails, the number is lowered.
 const STEP_FACTOR: u32 = 4;
-/// Minimum difference between the numbers of passed and failed windows that confirms an end of the range.
+/// Minimum difference between the numbers of passed and failed measurements that confirms an end of the range.
 const MIN_LEAD: usize = 2;
-/// Maximum number of windows that are measured to confirm an end of the range.
+/// Maximum number of measurements to confirm an end of the range.
 const MAX_WINDOWS: usize = 7;
 
 /// Choice of the next number of users. All methods are pure.
@@ -36,8 +36,8 @@ impl UserSearch {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
 
-    /// Returns the number of users to try next; `None` if no number is left to try, and each end of the range is
-    /// confirmed or has the maximum number of windows.
+    /// Returns the number of users to try next. Returns `None` if no number is left to try, and each end of the range
+    /// is confirmed or has the maximum number of measurements.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {
@@ -109,8 +109,8 @@ fn think(load: &LoadPlan) -> ThinkTime {
 mod tests {
     use super::*;
 
-    /// Simulates a search on a server that supports `capacity` users. Each window gives a wrong result with probability
-    /// `lies`.
+    /// Simulates a search on a server that supports `capacity` users. Each measurement gives a wrong result with
+    /// probability `lies`.
     fn search(capacity: u32, most: u32, lies: f64) -> (Bracket, usize) {
         let (search, mut seen, mut random) =
             (UserSearch::new(7, most, 0.05), Bracket::default(), fastrand::Rng::with_seed(3));

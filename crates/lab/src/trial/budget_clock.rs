@@ -1,7 +1,7 @@
 //! Clock of a budget. The clock tells every step of a run the time that is left, and the time that a trial takes in
 //! addition to its load.
 
-/// Assumed time of the first trial in addition to its warm-up and window, seconds: starting agents, draining and
+/// Assumed time of the first trial in addition to its warm-up and measurement, seconds: starting agents, draining and
 /// writing the results.
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Assumed time to judge and write a run for the first time, seconds.
@@ -18,7 +18,7 @@ pub struct BudgetClock {
     end_s: f64,
     /// Recent time for starting the agents of a trial, seconds.
     starting_s: f64,
-    /// Recent time from the end of a window to the end of its trial, seconds.
+    /// Recent time from the end of a measurement to the end of its trial, seconds.
     ending_s: f64,
     /// Recent time for storing a trial in the run, seconds.
     keeping_s: f64,
@@ -49,7 +49,7 @@ impl BudgetClock {
         (self.end_s - self.keeping_s - LAST_JUDGEMENTS * self.judging_s - now_s).max(0.0)
     }
 
-    /// Returns the seconds that a trial takes in addition to its warm-up and window.
+    /// Returns the seconds that a trial takes in addition to its warm-up and measurement.
     pub fn overhead_s(&self) -> f64 {
         (self.starting_s + self.ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)
     }
@@ -59,7 +59,7 @@ impl BudgetClock {
         self.starting_s
     }
 
-    /// Records how long a trial took before its load and after its window, seconds.
+    /// Records how long a trial took before its load and after its measurement, seconds.
     pub fn conducted(&mut self, starting_s: f64, ending_s: f64) {
         (self.starting_s, self.ending_s) = (recent(self.starting_s, starting_s), recent(self.ending_s, ending_s));
     }

@@ -21,7 +21,7 @@ struct PartState {
 pub(crate) struct CollectedParts {
     outcomes: Vec<PartState>,
     whole: LoadPart,
-    /// Sum of the window lengths of all parts, seconds.
+    /// Sum of the lengths of all agents' measurements, seconds.
     lengths_s: f64,
     windows: Vec<Window>,
     hosts: BTreeMap<String, HostLoad>,
@@ -37,8 +37,8 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part. `ours` converts times from the agent's clock to ours. A part with an impossible window (longer
-    /// than the load, or before it) is dropped, because such a window would make all rates wrong.
+    /// Merges a part. `ours` converts times from the agent's clock to ours. A part whose measurement is longer than the
+    /// load, or starts before it, is dropped, because such a part would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -107,9 +107,10 @@ impl CollectedParts {
         self.missing().map(told).collect()
     }
 
-    /// Returns the time differences between the windows of several parts; `None` for a single part of this machine.
-    /// `samples_s` are the differences between the requested and the actual times of the samples at the start and end
-    /// of the window. `clock_s` is the error of the clock comparisons, and `drift_s` is the drift during the load.
+    /// Returns the time differences between the measurements of several parts; `None` for a single part of this
+    /// machine. `samples_s` are the differences between the requested and the actual times of the samples at the start
+    /// and end of the measurement. `clock_s` is the error of the clock comparisons, and `drift_s` is the drift during
+    /// the load.
     pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowSkew> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
         some.then(|| WindowSkew {
@@ -121,8 +122,8 @@ impl CollectedParts {
         })
     }
 
-    /// Returns all parts merged into one, and the load of each host. The length of the merged window is the mean over
-    /// all parts. Agents begin their windows at slightly different times. The sum of all counts divided by the mean
+    /// Returns all parts merged into one, and the load of each host. The length of the merged measurement is the mean
+    /// over all parts. Agents begin to measure at slightly different times. The sum of all counts divided by the mean
     /// length is the sum of the agents' rates. With the maximum length, all rates would be too low.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
@@ -184,7 +185,7 @@ mod tests {
         );
     }
 
-    /// All windows ended at the same moment, but one clock had drifted before.
+    /// All measurements ended at the same moment, but one clock had drifted before.
     #[test]
     fn windows_are_compared_by_one_clock() {
         let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());

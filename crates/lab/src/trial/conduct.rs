@@ -1,9 +1,9 @@
 //! One trial. The steps of a trial are: start the agents, warm up until the rate is steady, measure, drain, and merge
-//! the results. Counters are sampled at the start and end of the measured window. Agents of the preceding trial are
-//! used again.
+//! the results. Observers sample counters at the start and end of the measurement. The agents of the preceding trial
+//! take part again.
 //!
 //! Times of a trial count from the moment at which its agents begin to send. The samples of client and server, and the
-//! progress reports of agents, use these times. The window can therefore be found in the recordings.
+//! progress reports of agents, use these times. The recordings therefore show which samples belong to the measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;

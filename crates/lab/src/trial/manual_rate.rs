@@ -32,8 +32,8 @@ impl ManualRate {
     /// Replaces the planned rate in the trial by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // The number of requests that were due in the window is not used. After a stall of a generator, this number
-        // includes requests that were due before the window.
+        // The number of requests that were due in the measurement is not used. After a stall of a generator, this
+        // number includes requests that were due before the measurement.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }
@@ -47,7 +47,7 @@ impl ManualRate {
         trial.by_hand.clone_from(&self.rates);
     }
 
-    /// Returns the mean rate of a window; `None` if the window has no length.
+    /// Returns the mean rate in the period `window`; `None` if the period has no length.
     fn mean(&self, window: Window) -> Option<f64> {
         let ends = self.rates.iter().skip(1).map(|next| next.t_s).chain([f64::INFINITY]);
         let within = |(given, end_s): (&RateChange, f64)| {

@@ -1,5 +1,5 @@
-//! Converts the merged results of the agents to a trial: sums, rates of the window, and summaries. All functions of
-//! this file are pure.
+//! Converts the merged results of the agents to a trial: sums, rates of the measurement, and summaries. All functions
+//! of this file are pure.
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 

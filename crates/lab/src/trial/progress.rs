@@ -16,7 +16,7 @@ pub(crate) struct Progress {
     stretches: Snapshots,
 }
 
-/// Requests per second in each step of a window.
+/// Requests per second in each step (short interval) of a measurement.
 pub(crate) struct Series {
     /// Width of a step, seconds.
     pub(crate) step_s: f64,
@@ -30,8 +30,8 @@ pub(crate) struct Series {
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
-/// Maximum number of steps in a series. A window of ten minutes has this number of steps if each is a tenth of a
-/// second. A longer window has wider steps.
+/// Maximum number of steps in a series. A measurement of ten minutes has this number of steps if each is a tenth of a
+/// second. A longer measurement has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
 /// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, some ticks are
 /// dropped (see [`thin`]).
@@ -69,13 +69,13 @@ impl Progress {
         }
     }
 
-    /// Divides a window of this length, which begins now, into stretches (parts of equal length). From now on, a
-    /// snapshot is taken at the end of each stretch.
+    /// Divides a measurement of `window_s` seconds, which begins now, into stretches (parts of equal length). From now
+    /// on, a snapshot is taken at the end of each stretch.
     pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
         self.stretches = Snapshots::begin(now_s, window_s, self.detail());
     }
 
-    /// Returns the stretches of the window that ended before `until_s`; empty if agents report no details.
+    /// Returns the stretches of the measurement that ended before `until_s`; empty if agents report no details.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         self.stretches.moments(until_s)
     }
@@ -125,8 +125,8 @@ impl Progress {
         self.rates_by(STEP_S, (begin_s, end_s), completed)
     }
 
-    /// Returns the series of a window in steps of a tenth of a second. For long windows, the width of a step is doubled
-    /// until there are at most [`MAX_STEPS`] steps.
+    /// Returns the series of a measurement in steps of a tenth of a second. For long measurements, the width of a step
+    /// is doubled until there are at most [`MAX_STEPS`] steps.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> Series {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);
@@ -162,7 +162,7 @@ impl Progress {
 }
 
 /// Drops every second one of the ticks in which requests were completed. Ticks without completed requests are kept, so
-/// that an old standstill keeps its length. If too many ticks remain, drops every second one of all ticks.
+/// an old standstill keeps its length. If too many ticks remain, drops every second one of all ticks.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();

@@ -25,13 +25,13 @@ const INCIDENT_INTERVAL: Duration = Duration::from_millis(10);
 const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 /// Interval between checks whether the rate has become steady.
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum time by which a window is extended while the server gives no answers.
+/// Maximum time by which a measurement is extended while the server gives no answers.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
 /// Maximum time, seconds, by which times in an agent's results may exceed the time that has passed on this host. The
 /// clocks of two machines differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
-/// Minimum length of a window at the end of a budget, seconds: the shortest that a plan allows.
+/// Minimum length of a measurement at the end of a budget, seconds: the shortest that a plan allows.
 const MIN_WINDOW_S: f64 = 0.05;
 /// Maximum time to wait for the results of stopped agents.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
@@ -48,7 +48,8 @@ pub(crate) struct RunningTrial<'w> {
     lead: Option<Duration>,
     /// End of the budget; `None` without a budget.
     budget_end: Option<Instant>,
-    /// Differences between the actual and the requested times of the samples at the window's start and end, seconds.
+    /// Differences between the actual and the requested times of the samples at the start and end of the measurement,
+    /// seconds.
     late_s: Vec<f64>,
     /// Time of the next check for incidents.
     check_at: Instant,
@@ -151,13 +152,13 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until the trial ends early. If the server gives no answers at the end of
-    /// the window, extends the window by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not include the
-    /// waiting requests. The window also ends with the budget, but lasts at least [`MIN_WINDOW_S`]. The budget does not
-    /// cut the slots of an experiment short.
+    /// the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not
+    /// include the waiting requests. The measurement also ends with the budget, but lasts at least [`MIN_WINDOW_S`].
+    /// The budget does not cut the slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
-        // The command that ends the window is sent some time before that end.
+        // The command that ends the measurement is sent some time before that end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let duration_s = plan.duration_s.min(self.left_s(plan).max(MIN_WINDOW_S));
         let until = Instant::now() + Duration::from_secs_f64((duration_s - lead_s).max(0.001));
@@ -325,7 +326,7 @@ impl<'w> RunningTrial<'w> {
             let agent = self.group.agents().iter().find(|agent| agent.host() == host.host);
             host.clock_us = agent.map_or(0.0, |agent| agent.offset_ns() as f64 / 1e3);
         }
-        // If an agent's results are missing, its last tick counts in the totals, but not in the window.
+        // If an agent's results are missing, its last tick counts in the totals, but not in the measurement.
         for tick in lost.into_iter().filter_map(|agent| self.progress.last(agent)) {
             whole.total.sent = whole.total.sent.saturating_add(tick.sent);
             whole.total.completed = whole.total.completed.saturating_add(tick.completed);
@@ -375,10 +376,10 @@ fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, 
 /// Reasons for the end of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrialEnd {
-    /// The window was measured until its planned end.
+    /// The measurement lasted until its planned end.
     InFull,
     /// The user asked to stop.
     ByUser,
-    /// The server or a generator stopped or ended, so a longer window would not measure the planned load.
+    /// The server or a generator stopped or ended, so a longer measurement would not show the planned load.
     Broken,
 }

@@ -1,14 +1,14 @@
-//! Snapshots of a load during a long window, from which its parts ("stretches") are computed. The snapshots use limited
-//! memory: at most some hundreds are kept, however long the window is.
+//! Snapshots of a load during a long measurement, from which its parts ("stretches") are computed. The snapshots use
+//! limited memory: at most some hundreds are kept, however long the measurement is.
 
 use run::{Moment, TickDetail};
 
 /// Minimum length of a stretch, seconds. Ticks (progress reports) with details arrive only five times per second.
 const MIN_STRETCH_S: f64 = 1.0;
-/// Maximum number of stretches in a measured window.
+/// Maximum number of stretches in a measurement.
 const MAX_STRETCHES: f64 = 400.0;
 
-/// Returns true if a window is long enough to show how a load changes over time. Such a window has at least three
+/// Returns true if a measurement is long enough to show how a load changes over time: it then has at least three
 /// stretches.
 pub(crate) fn is_stretched(window_s: f64) -> bool {
     window_s >= 4.0 * MIN_STRETCH_S
@@ -22,12 +22,12 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Starts a window of this length with a first snapshot.
+    /// Starts a measurement of `window_s` seconds with a first snapshot.
     pub(crate) fn begin(now_s: f64, window_s: f64, known: TickDetail) -> Self {
         Self { step_s: (window_s / MAX_STRETCHES).max(MIN_STRETCH_S), states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch has ended, so that a snapshot is due. If a window is longer than planned, the
+    /// Returns true if a stretch has ended, so that a snapshot is due. If a measurement is longer than planned, the
     /// additional time has no stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;

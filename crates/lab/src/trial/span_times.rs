@@ -1,4 +1,4 @@
-//! Spans of the server, assigned to the trials in whose measured window they began.
+//! Assigns each span of the server to the trial in whose measurement it began.
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,8 +10,8 @@ use crate::Watch;
 /// Maximum time to wait for the last spans, seconds. By default, senders send their spans every 5 s (OpenTelemetry,
 /// OTEL_BSP_SCHEDULE_DELAY).
 const LAST_SPANS_S: f64 = 6.0;
-/// Length of the part at the end of the last window, nanoseconds. A span from this part shows that the sender has sent
-/// all spans of the window.
+/// Length of the part at the end of the last measurement, nanoseconds. A span from this part shows that the sender has
+/// sent all spans of the measurement.
 const LAST_SPAN_NS: u64 = 100_000_000;
 
 /// Returns the time of day, seconds since 1970.
@@ -19,7 +19,7 @@ pub(super) fn unix_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Adds to each trial the spans that began in its measured window.
+/// Adds to each trial the spans that began in its measurement.
 pub(super) fn add(run: &mut Run, receiver: &spans::Receiver, watch: &mut dyn Watch) {
     let Some(last) = run.trials.iter().rev().find_map(window_ns) else { return };
     watch.phase("waiting for the last spans", LAST_SPANS_S);
@@ -39,7 +39,7 @@ pub(super) fn add(run: &mut Run, receiver: &spans::Receiver, watch: &mut dyn Wat
     }
 }
 
-/// Returns the measured window as time of day, nanoseconds since 1970.
+/// Returns start and end of a trial's measurement, nanoseconds since 1970.
 fn window_ns(trial: &Trial) -> Option<Range<u64>> {
     let began_s = trial.measured.load_began_unix_s?;
     let window = &trial.measured.window;

@@ -1,5 +1,5 @@
-//! Trials in which the server sent answers without requests. In some protocols, only the order of answers assigns them
-//! to their requests. An answer without a request then shifts all later answers on its connection.
+//! Trials in which the server sent answers without requests. In some protocols, only the order of the answers shows to
+//! which request each answer belongs. An answer without a request then shifts all later answers on its connection.
 
 use run::Trial;
 use run::number::count;

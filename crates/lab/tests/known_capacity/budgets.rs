@@ -11,8 +11,9 @@ use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
 /// A search in a third of the usual time finds about the same capacity, with a wider interval. In an earlier version,
-/// ten seconds were enough for only one window, so there was no interval (M/M/1 of 8 ms, default limit on the median).
-/// The search sends only about six hundred requests, and each window begins with an empty queue. The estimate is 8 %
+/// ten seconds were enough for only one measurement, so there was no interval (M/M/1 of 8 ms, default limit on the
+/// median). The search sends only about six hundred requests, and each measurement begins with an empty queue. The
+/// estimate is 8 % too high on average, but the interval is wide enough for this error.
 /// too high on average, but the interval is wide enough for this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {

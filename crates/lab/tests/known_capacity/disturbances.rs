@@ -14,7 +14,7 @@ pub(crate) fn pausing(server: VirtualServer) -> VirtualServer {
 }
 
 /// Changes the machine's speed randomly, with a standard deviation of 8 % and a time scale of one second (about one
-/// window).
+/// measurement).
 pub(crate) fn drifting(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 1.0 })
 }

@@ -21,7 +21,7 @@ fn pauses_of_the_machine_are_no_figure_of_the_server() {
     m_m_1().holds(SEEDS, pausing);
 }
 
-/// Windows that contradict each other widen the interval, until it contains the machine's average capacity.
+/// Measurements that contradict each other widen the interval, until it contains the machine's average capacity.
 #[test]
 fn a_median_is_found_and_on_a_machine_whose_speed_changes_less_sharply() {
     let (alone, changing) = (median().holds(SEEDS, undisturbed), median().holds(SEEDS, drifting));
@@ -33,8 +33,8 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// The server itself stops once for 1.5 s, which the meter of the machine's pauses does not see. The stop spoils one or
-/// two windows of a slow server, but the other windows outweigh them.
+/// The server itself stops once for 1.5 s. This stop is not recorded as a pause of the machine. It spoils one or two
+/// measurements of a slow server, but the other measurements outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);
@@ -78,8 +78,8 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// If a firewall drops a connect, the client waits for a second. The first window then had no completed request, and an
-/// earlier version of the search ended there.
+/// If a firewall drops a connect, the client waits for a second. The first measurement then had no completed request,
+/// and an earlier version of the search ended there.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {
     let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();

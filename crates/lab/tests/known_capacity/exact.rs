@@ -24,7 +24,7 @@ fn in_ten_seconds(mut known: Known, whole: &Found) {
     assert!(found.half() > whole.half(), "{found} and in 30 s {whole}");
 }
 
-/// The windows are too short for response times to reach the objective's limit on the 99th percentile.
+/// The measurements are too short for response times to reach the objective's limit on the 99th percentile.
 #[test]
 fn find_s_own_objective_has_no_bias_and_in_ten_seconds_is_less_sharp() {
     let whole = own_objective().holds(SEEDS, undisturbed);
@@ -57,7 +57,7 @@ fn a_token_bucket_is_found() {
     bucket().holds(SEEDS, undisturbed);
 }
 
-/// The limit is so long that requests exceed it only in windows with a rate far beyond the capacity.
+/// The limit is so long that requests exceed it only in measurements with a rate far beyond the capacity.
 #[test]
 fn a_capacity_is_found_for_a_limit_nearly_as_long_as_a_window() {
     long_limit().holds(SEEDS, undisturbed);

@@ -59,7 +59,7 @@ pub(crate) fn together() -> Known {
 
 /// Returns a server of eight workers with the default objective of `find`. The capacity follows from the objective's
 /// limit on the median, ten times the unloaded median. The limit on the 99th percentile is so long that the queue needs
-/// a whole window to reach it.
+/// a whole measurement to reach it.
 pub(crate) fn own_objective() -> Known {
     let capacity = |p50_us: f64| {
         highest(10_000.0, |rate| {
@@ -111,8 +111,8 @@ pub(crate) fn slow_slots() -> Known {
 }
 
 /// Returns a server that handles one request at a time, 8 ms each. The limit on the 99th percentile is nearly as long
-/// as a window. If requests arrive at equal intervals, they wait only if they arrive faster than the server handles
-/// them.
+/// as a measurement. If requests arrive at equal intervals, they wait only if they arrive faster than the server
+/// handles them.
 pub(crate) fn long_limit() -> Known {
     Known::queue("D/D/1 of 8 ms, p99 of 1 s", server(Service::Constant, 8000, 1), 1_000_000.0, |_| 125.0)
 }

@@ -1,5 +1,5 @@
-//! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each window. A disturbance of
-//! the machine affects both servers at the same time. It therefore cancels out in the difference between the servers
+//! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each measurement. A disturbance
+//! of the machine affects both servers at the same time. It therefore cancels out in the difference between the servers
 //! (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
 //! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
@@ -45,9 +45,10 @@ impl DuetCpus {
     }
 }
 
-/// Moves both servers to their CPUs for a window, and moves them back after the window.
+/// Moves both servers to their CPUs for a measurement, and moves them back afterwards.
 pub trait Placement {
-    /// Moves the first server to the first set of CPUs and the second server to the second set, or the other way round.
+    /// Moves the first server to the first set of CPUs and the second server to the second set, or the other way round
+    /// if `swapped` is true.
     fn place(&mut self, swapped: bool) -> Result<(), String>;
 
     /// Lets both servers use all CPUs that they could use before [`Placement::place`].

@@ -1,22 +1,22 @@
-//! Interim judgements of a comparison ("looks"), based on the windows so far. If a look gives a result, the comparison
-//! needs no more windows to decide.
+//! Interim judgements of a comparison ("looks"), based on the measurements so far. If a look gives a result, the
+//! comparison needs no more measurements to decide.
 
 use run::{ComparisonOutcome, Run};
 
 use super::windows::{MIN_WINDOWS, Windows};
 
-/// Shares of the windows' time after which the windows are judged, in addition to the end. Consider a difference that a
-/// comparison with the whole budget finds in nine of ten cases. With these three looks, this difference is found after
-/// 76 % of the windows on average. With two looks it is found after 87 % of the windows, and with twelve after 71 %
-/// (simulated in `stats::sequential`). Each look judges all windows so far, so twelve looks take three times as much
-/// computing time as these three.
+/// Shares of the measuring time after which the measurements so far are judged, in addition to the judgement at the
+/// end. Consider a difference that a comparison with the whole budget finds in nine of ten cases. With these three
+/// looks, this difference is found after 76 % of the measurements on average. With two looks it is found after 87 % of
+/// the measurements, and with twelve after 71 % (simulated in `stats::sequential`). Each look judges all measurements
+/// so far, so twelve looks take three times as much computing time as these three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
-/// Interim judgements ("looks") of the windows of a comparison.
+/// Interim judgements ("looks") of the measurements of a comparison.
 pub(super) struct Looks {
     /// Smallest relative change that matters.
     threshold: f64,
-    /// Shares of the windows' time at which the windows were judged.
+    /// Shares of the measuring time at which the measurements were judged.
     taken: Vec<f64>,
 }
 
@@ -25,8 +25,8 @@ impl Looks {
         Self { threshold, taken: Vec::new() }
     }
 
-    /// Judges the windows if an interim judgement is due, and returns the outcome. Returns `None` if no judgement is
-    /// due, or if there are too few windows for one.
+    /// Judges the measurements if an interim judgement is due, and returns the outcome. Returns `None` if no judgement
+    /// is due, or if there are too few measurements for one.
     pub(super) fn look(&mut self, runs: [&Run; 2], windows: &Windows<'_>) -> Option<ComparisonOutcome> {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);
@@ -41,8 +41,8 @@ impl Looks {
         judge::compare_at(("old", old), ("new", new), self.threshold, at).ok().map(|comparison| comparison.outcome)
     }
 
-    /// Returns the share of the windows at each look (interim judgement) that was made. If no look ended the
-    /// comparison, the final look at all windows is added. The final look gets the rest of the significance level.
+    /// Returns the share of the measurements at each look (interim judgement) that was made. If no look ended the
+    /// comparison, the final look at all measurements is added. The final look gets the rest of the significance level.
     pub(super) fn all(mut self, ended: bool) -> Vec<f64> {
         if !ended {
             self.taken.push(1.0);

@@ -1,11 +1,12 @@
-//! Comparison of two live servers whose loads take turns. Short windows of both servers alternate.
+//! Comparison of two live servers whose loads take turns. Short measurements (windows) of both servers alternate.
 //!
-//! Windows come in pairs, one window per server. The order within each pair is random and balanced, so that changes of
-//! the machine affect both servers equally. The windows are judged several times (`looks`). A regression ends the
-//! comparison. If no figure became worse, the remaining time is used to search for both capacities. Windows between the
-//! search steps show how much the machine affects a search. If the windows stay undecided, they use the whole budget.
+//! Measurements come in pairs, one per server. The order within each pair is random and balanced, so that changes of
+//! the machine affect both servers equally. The measurements are judged several times (`looks`). A regression ends the
+//! comparison. If no figure became worse, the remaining time is used to search for both capacities. Measurements
+//! between the search steps show how much the machine affects a search. If the measurements stay undecided, they use
+//! the whole budget.
 //!
-//! If both servers and both generators have separate CPUs, the windows of a pair run at the same time (`duet`).
+//! If both servers and both generators have separate CPUs, the measurements of a pair run at the same time (`duet`).
 
 mod duet;
 mod looks;
@@ -24,15 +25,16 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacity searches. The values that decide the comparison come from the windows, so the
-/// windows get the larger share. With the default budget of 60 s, each search has 12 s. A search of 10 s or more gives
-/// an interval of the capacity even for a slow server.
+/// Share of the budget for the capacity searches. The values that decide the comparison come from the pairs of
+/// measurements, so these measurements get the larger share. With the default budget of 60 s, each search has 12 s. A
+/// search of 10 s or more gives an interval of the capacity even for a slow server.
 const CAPACITY_SHARE: f64 = 0.4;
-/// Share of the windows that come before the first step of a search, if the whole budget is used. No search begins
-/// before the first look at the windows.
+/// Share of the measurements that come before the first step of a search, if the whole budget is used. No search begins
+/// before the first look (interim judgement).
 const FIRST_SHARE: f64 = looks::SHARES[0];
-/// Time of the windows between search steps, as a share of the time of the searches. With the default budget, there are
-/// three such pairs of windows: the fewest from which their scatter can be estimated (`judge`'s `FEWEST_WINDOWS`).
+/// Time of the measurements between search steps, as a share of the time of the searches. With the default budget,
+/// there are three pairs of these measurements: the fewest from which their scatter can be estimated (`judge`'s
+/// `FEWEST_WINDOWS`).
 const BESIDE_SEARCH: f64 = 0.25;
 
 /// Settings of a comparison whose loads take turns.
@@ -44,24 +46,24 @@ pub struct TurnsPlan {
     pub budget_s: f64,
     /// Smallest relative change that matters.
     pub threshold: f64,
-    /// True to use the whole budget, even if the windows decide earlier.
+    /// True to use the whole budget, even if the result is known earlier.
     pub whole_budget: bool,
 }
 
-/// Order of the turns, and data that is needed to judge their windows.
+/// Order of the turns, and data that is needed to judge their measurements.
 #[derive(Debug)]
 pub struct TurnsTaken {
-    /// Order of the windows.
+    /// Order of the measurements.
     pub order: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the windows of a pair run: one after the other, or at the same time.
+    /// Way in which the measurements of a pair run: one after the other, or at the same time.
     pub pairing: Pairing,
-    /// Moments at which the result was judged, as shares of the planned windows. If no earlier judgement ended the
-    /// comparison, the last value is 1.
+    /// Moments at which the result was judged, as shares of the planned number of measurements. If no earlier judgement
+    /// ended the comparison, the last value is 1.
     pub looks: Vec<f64>,
-    /// Time after which more windows could not change the result, seconds. Without an earlier decision, this is the end
-    /// of the comparison.
+    /// Time after which more measurements could not change the result, seconds. Without an earlier decision, this is
+    /// the end of the comparison.
     pub ended_after_s: f64,
 }
 
@@ -103,24 +105,24 @@ struct Turns<'c, 'd> {
     plan: TurnsPlan,
     windows: Windows<'d>,
     looks: Looks,
-    /// Result of the windows, and the window time after which it was known, seconds; `None` before.
+    /// Result of the measurements, and the measuring time after which it was known, seconds; `None` before.
     decided: Option<(ComparisonOutcome, f64)>,
     searches: Option<Beside>,
     /// Time for the whole comparison, seconds.
     room_s: f64,
 }
 
-/// Capacity searches, with windows between their steps.
+/// Capacity searches, with measurements between their steps.
 struct Beside {
     searches: Searches,
-    /// Time for windows before the first search step, seconds.
+    /// Time for measurements before the first search step, seconds.
     before_s: f64,
-    /// Time for all windows between search steps, seconds.
+    /// Time for all measurements between search steps, seconds.
     between_s: f64,
 }
 
 impl Turns<'_, '_> {
-    /// Conducts the next pair of windows or search steps. Returns false if nothing is left to do.
+    /// Conducts the next pair of measurements or search steps. Returns false if nothing is left to do.
     fn next(&mut self) -> Result<bool, LabError> {
         let searching = self.searches.as_ref().is_some_and(|beside| beside.searches.goes_on());
         if self.windows.fit(self.until_s()) {
@@ -134,7 +136,7 @@ impl Turns<'_, '_> {
         Ok(searching)
     }
 
-    /// Returns the total time that windows may have used before the next search step, seconds.
+    /// Returns the total time that measurements may have used before the next search step, seconds.
     fn until_s(&self) -> f64 {
         match (&self.searches, self.decided) {
             (Some(beside), _) if beside.searches.goes_on() => {
@@ -146,8 +148,8 @@ impl Turns<'_, '_> {
         }
     }
 
-    /// Judges the windows so far, unless the whole budget is used. If no figure became worse and enough time is left,
-    /// the searches begin.
+    /// Judges the measurements so far, unless the whole budget is used. If no figure became worse and enough time is
+    /// left, the searches begin.
     fn look(&mut self) {
         if self.plan.whole_budget || self.decided.is_some() {
             return;
@@ -179,7 +181,7 @@ impl Turns<'_, '_> {
     }
 
     fn end(mut self, gone_s: f64, stopped: bool) -> TurnsTaken {
-        // If a server died, a note about the number of windows is not needed.
+        // If a server died, a note about the number of measurements is not needed.
         let died = !stopped && self.died();
         let used_s = self.windows.used_s + self.searches.as_ref().map_or(0.0, |beside| beside.searches.used_s);
         let ended_after_s = gone_s + self.decided.map_or(used_s, |(_, after_s)| after_s);

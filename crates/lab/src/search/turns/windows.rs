@@ -1,4 +1,4 @@
-//! Windows of two servers under the requested load: their order, number, length and time.
+//! Measurements (windows) of two servers under the requested load: their order, number, length and time.
 
 use run::{Intensity, Trial, TrialKind, WindowOrder};
 
@@ -11,27 +11,27 @@ use crate::search::step::is_alive;
 use crate::trial::turn_order::TurnOrder;
 use crate::{LabError, Point};
 
-/// Minimum length of a window, seconds.
+/// Minimum length of a measurement, seconds.
 const MIN_WINDOW_S: f64 = 0.2;
-/// Length of a window for a fast server, if the budget is large enough, seconds.
+/// Length of a measurement of a fast server, if the budget is large enough, seconds.
 const PREFERRED_WINDOW_S: f64 = 0.6;
-/// Maximum length of a window's warm-up, seconds.
+/// Maximum length of a measurement's warm-up, seconds.
 const MAX_WARM_UP_S: f64 = 0.3;
-/// Time that a window takes in addition to its length, seconds, including the warm-up.
+/// Time that a measurement takes in addition to its length, seconds, including the warm-up.
 const WINDOW_OVERHEAD_S: f64 = 0.4;
-/// Minimum number of response times in a window, if the budget allows it.
+/// Minimum length of a measurement as a multiple of the response time, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum number of windows per server. Fewer windows seldom detect a difference. In a simulation, 200 comparisons of
-/// equal servers have windows that scatter by 2 %. Of these comparisons, 97 stay undecided with seven windows per
-/// server, and 7 with twenty (`docs/explanation/compare.md`).
+/// Minimum number of measurements per server. Fewer measurements seldom detect a difference. In a simulation of 200
+/// comparisons of equal servers, the measurements scatter by 2 %. Of these comparisons, 97 stay undecided with seven
+/// measurements per server, and 7 with twenty (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
-/// Number of windows per server that the budget should allow.
+/// Number of measurements per server that the budget should allow.
 const PREFERRED_WINDOWS: f64 = 10.0;
 
-/// Windows of the requested load: order, number and duration.
+/// Measurements of both servers under the requested load: order, number and duration.
 pub(super) struct Windows<'d> {
     order: RecordedOrder,
-    /// Placement that moves the servers to their CPUs; `None` if the windows of a pair run one after the other.
+    /// Placement that moves the servers to their CPUs; `None` if the measurements of a pair run one after the other.
     duet: Option<&'d mut dyn Placement>,
     /// Reason why the servers can no longer be moved, so that later pairs are measured in turns; `None` if they can.
     moves_no_more: Option<String>,
@@ -50,21 +50,21 @@ impl<'d> Windows<'d> {
         Self { order, duet, moves_no_more: None, pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
     }
 
-    /// Returns the way in which the windows of a pair run: one after the other, or at the same time.
+    /// Returns the way in which the measurements of a pair run: one after the other, or at the same time.
     pub(super) fn pairing(&self) -> Pairing {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
 
-    /// Returns true if another pair of windows can end before `until_s`, the time limit of all pairs together. The
-    /// first pair is always measured, because a comparison without pairs has no result.
+    /// Returns true if another pair of measurements can end before `until_s`, the time limit of all pairs together. The
+    /// first pair always takes place, because a comparison without pairs has no result.
     pub(super) fn fit(&self, until_s: f64) -> bool {
         self.pairs == 0 || self.used_s + self.last_s < until_s
     }
 
-    /// Conducts the windows of one pair.
+    /// Conducts the two measurements of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both windows of a pair get the same arrivals and think times. Other pairs get different ones.
+        // Both measurements of a pair get the same arrivals and think times. Other pairs get different ones.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let order = self.order.pair();
         self.last_s = match self.place(order[0] == 1) {
@@ -80,7 +80,7 @@ impl<'d> Windows<'d> {
         Ok(())
     }
 
-    /// Moves both servers to separate CPUs. Returns false if the windows of this pair must run in turns.
+    /// Moves both servers to separate CPUs. Returns false if the measurements of this pair must run in turns.
     fn place(&mut self, swapped: bool) -> bool {
         let Some(duet) = &mut self.duet else { return false };
         if let Err(why) = duet.place(swapped) {
@@ -91,7 +91,7 @@ impl<'d> Windows<'d> {
         self.duet.is_some()
     }
 
-    /// Returns the order of all windows, and notes on conclusions that need more or longer windows.
+    /// Returns the order of all measurements, and notes on conclusions that need more or longer measurements.
     pub(super) fn end(self, sides: &[&mut dyn Conductor; 2], stopped: bool) -> (WindowOrder, Vec<String>) {
         let length_s = length_s(self.room_s, response_s(sides));
         let moves = self.moves_no_more.map(|why| format!("later pairs of windows ran in turns: {why}"));
@@ -100,7 +100,7 @@ impl<'d> Windows<'d> {
     }
 }
 
-/// Conducts the windows of a pair one after the other. Returns the total time of both windows, seconds.
+/// Conducts the measurements of a pair one after the other. Returns the total time of both measurements, seconds.
 fn in_turns(
     sides: &mut [&mut dyn Conductor; 2],
     order: [usize; 2],
@@ -109,7 +109,7 @@ fn in_turns(
     let mut all_s = 0.0;
     for at in order {
         let took_s = turn(sides, at, &act)?;
-        // Time of windows does not count as time of a search.
+        // The time of measurements does not count as time of a search.
         sides[at].leave_out(took_s);
         all_s += took_s;
     }
@@ -130,18 +130,18 @@ fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the length of a window, seconds. The window lasts at least [`RESPONSES_PER_WINDOW`] response times, unless
-/// too few pairs would then fit into the time.
+/// Returns the length of a measurement, seconds. It is at least [`RESPONSES_PER_WINDOW`] response times, unless too few
+/// pairs would then fit into the time.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
     let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the response time of the slower server, seconds. For each server, this is the median of its windows' mean
-/// response times. Because of the median, one window that another program disturbed does not make all later windows
-/// longer. For a window without answers, the length of the window counts as the response time. Before the first window,
-/// the result is 0.
+/// Returns the response time of the slower server, seconds. For each server, this is the median of its measurements'
+/// mean response times. Because of the median, one measurement that another program disturbed does not make all later
+/// measurements longer. For a measurement without answers, its length counts as the response time. Before the first
+/// measurement, the result is 0.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     let mean_s = |t: &Trial| {
         if t.measured.tally.completed > 0 { t.latency_us.mean / 1e6 } else { t.measured.length_s }
@@ -154,7 +154,7 @@ fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     a.max(b)
 }
 
-/// Returns notes on conclusions that need more or longer windows.
+/// Returns notes on conclusions that need more or longer measurements.
 fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -> Vec<String> {
     let why = if stopped { "it was ended early" } else { "the budget ended" };
     let few = (pairs < MIN_WINDOWS).then(|| {
@@ -197,7 +197,7 @@ mod tests {
     fn windows_hold_twenty_response_times_where_seven_pairs_have_room() {
         assert!((length_s(60.0, 0.001) - PREFERRED_WINDOW_S).abs() < 1e-9, "of a quick server as ever");
         assert!((length_s(60.0, 0.1) - 2.0).abs() < 1e-9, "{}", length_s(60.0, 0.1));
-        // Windows become short enough for seven pairs, but not shorter than the minimum length.
+        // Measurements become short enough for seven pairs, but not shorter than the minimum length.
         let longest = length_s(60.0, 5.0);
         assert!((14.0 * (longest + WINDOW_OVERHEAD_S) - 60.0).abs() < 1e-6, "{longest}");
         assert!((length_s(1.0, 5.0) - MIN_WINDOW_S).abs() < 1e-9);

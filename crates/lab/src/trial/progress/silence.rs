@@ -13,8 +13,9 @@ const MOST_FAILURES: f64 = 0.5;
 const MIN_MISSED_ANSWERS: f64 = 20.0;
 
 impl Progress {
-    /// Returns the longest part of the window in which no agent counted a completed request, although requests were in
-    /// flight. Ticks are a tenth of a second apart, so the real silence may be longer by up to two tenths of a second.
+    /// Returns the longest part of the measurement in which no agent counted a completed request, although requests
+    /// were in flight. Ticks are a tenth of a second apart, so the real silence may be longer by up to two tenths of a
+    /// second.
     pub(crate) fn longest_silence(&self, begin_s: f64, end_s: f64) -> Option<Window> {
         let mut silent = vec![Window { begin_s, end_s }];
         for ticks in &self.ticks {
@@ -24,10 +25,10 @@ impl Progress {
         silent.into_iter().filter(waits).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
     }
 
-    /// Returns the longest silence of the window, if it lasts at least [`MIN_SILENCE_S`], requests were due, and at
-    /// least [`MIN_MISSED_ANSWERS`] answers are missing. Otherwise, returns a silence that fills the window so far, if
-    /// there is one (see [`Self::nothing`]). The number of missing answers follows from the rate in the rest of the
-    /// window.
+    /// Returns the longest silence of the measurement, if it lasts at least [`MIN_SILENCE_S`], requests were due, and
+    /// at least [`MIN_MISSED_ANSWERS`] answers are missing. Otherwise, returns a silence that fills the measurement so
+    /// far, if there is one (see [`Self::nothing`]). The number of missing answers follows from the rate in the rest of
+    /// the measurement.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(Progress::new(1).silence(0.0, 5.0), None);
     }
 
-    /// A link failed just before a short window began, so the window's requests time out in the drain.
+    /// A link failed just before a short measurement began, so the requests of the measurement time out in the drain.
     #[test]
     fn a_window_without_any_answer_is_silent_once_requests_ran_out_of_time() {
         let mut progress = Progress::new(1);
