@@ -14,7 +14,6 @@ use crate::models::{m_m_1, median, own_objective, server, slow_application, slow
 /// ten seconds were enough for only one measurement, so there was no interval (M/M/1 of 8 ms, default limit on the
 /// median). The search sends only about six hundred requests, and each measurement begins with an empty queue. The
 /// estimate is 8 % too high on average, but the interval is wide enough for this error.
-/// too high on average, but the interval is wide enough for this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {

@@ -4,7 +4,6 @@
 //! interface. The queueing discipline `htb` of this interface sends the frames at the wire's rate, and the frames
 //! return to the bridge. All hosts and both directions therefore share one sender with a limited rate. If the kernel
 //! lacks `ifb` or a part of `tc`, a hub in user space takes over. Neither implementation simulates collisions.
-//! in user space takes over. Neither implementation simulates collisions.
 //!
 //! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In a common queue, a request
 //! would wait behind all answers that were sent before it. The clients of a closed loop would then all send at about
