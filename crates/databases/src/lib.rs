@@ -2,7 +2,7 @@
 //! waits of the database sessions.
 //!
 //! A sampler reads the sessions of PostgreSQL up to 20 times per second and those of MariaDB up to ten times per
-//! second. For Redis, the sampler compares the counts of commands at the beginning and at the end of a trial. This
+//! second. For Redis, the sampler compares the counts of commands at the beginning and at the end of a load test. This
 //! crate removes the values from SQL statements before anything is stored.
 
 mod connection;

@@ -1,6 +1,6 @@
-//! Samples Redis. The time spent in each command is the growth of the counters in `INFO commandstats` during a trial
-//! (one load). Slow commands come from Redis's slow log, of which only the name and the duration of each command are
-//! kept. Source: Redis's manual, "INFO" and "SLOWLOG".
+//! Samples Redis. The time spent in each command is the growth of the counters in `INFO commandstats` during a load
+//! test. Slow commands come from Redis's slow log, of which only the name and the duration of each command are kept.
+//! Source: Redis's manual, "INFO" and "SLOWLOG".
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -27,7 +27,7 @@ type Counts = BTreeMap<String, (u64, f64)>;
 #[derive(Debug)]
 pub(crate) struct RedisSession {
     connection: BlockingStream,
-    /// Counts of the first reading in a trial, and the time of this reading; `None` before the first reading.
+    /// Counts of the first reading in a load test, and the time of this reading; `None` before the first reading.
     first: Option<(Counts, Instant)>,
     /// ID of the newest entry of the slow log at the first reading. This entry and older ones do not count.
     newest_slow: i64,
@@ -49,13 +49,13 @@ impl RedisSession {
         Ok(session)
     }
 
-    /// Begins a trial: the next reading is the first one of this trial.
+    /// Begins a load test: the next reading is its first.
     pub(crate) fn begin(&mut self) {
         self.first = None;
     }
 
-    /// Reads Redis's counts of commands. Returns the commands that were executed since the first reading of the trial;
-    /// empty for the first reading.
+    /// Reads Redis's counts of commands. Returns the commands that were executed since the first reading of the load
+    /// test; empty for the first reading.
     pub(crate) fn sample(&mut self) -> Result<Vec<CommandSum>, DatabaseError> {
         let now = Instant::now();
         let counts = self.counts()?;

@@ -1,4 +1,4 @@
-//! The thread that samples a database during a trial (one load). One connection serves all trials of a run.
+//! The thread that samples a database during a load test. One connection serves all load tests of a run.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -12,7 +12,7 @@ use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
 use crate::sums::Sums;
 
-/// Pause between two samples of PostgreSQL. A trial of 2 s then has about 40 samples.
+/// Pause between two samples of PostgreSQL. A load test of 2 s then has about 40 samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
@@ -106,7 +106,7 @@ impl Database {
         lock(&shared.0).profile = profile;
     }
 
-    /// Takes the connection that the previous trial kept. Connects again if no connection was kept.
+    /// Takes the connection that the previous load test kept. Connects again if no connection was kept.
     fn session(&self) -> Result<Session, DatabaseError> {
         let kept = lock(&self.session).take();
         kept.map_or_else(|| Session::connect(&self.behind), Ok)
@@ -123,7 +123,7 @@ impl Database {
 }
 
 /// Takes samples until the caller asks to stop. Takes the last sample after the caller has asked, so the counts cover
-/// the whole trial.
+/// the whole load test.
 fn sample_until_stop(
     session: &mut Session,
     sums: &mut Sums,

@@ -60,10 +60,10 @@ pub enum LabError {
         /// Signal that killed the agent.
         why: String,
     },
-    /// Every generator process of a trial was lost.
+    /// Every generator process of a load test was lost.
     #[error("every generator of the trial {label:?} was lost: {why}")]
     Lost {
-        /// Label of the trial.
+        /// Label of the load test.
         label: String,
         /// Reason why the generator processes ended.
         why: String,

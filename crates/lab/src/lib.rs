@@ -1,5 +1,5 @@
-//! The conductor: starts agents, leads them through the phases of a trial, searches for the capacity and uses levers.
-//! Crate `judge` interprets the results, and crate `report` prints them.
+//! The conductor: starts agents, leads them through the phases of a load test, searches for the capacity and uses
+//! levers. Crate `judge` interprets the results, and crate `report` prints them.
 
 pub mod agents;
 pub mod arena;

@@ -23,11 +23,11 @@ struct Machine {
     response_s: f64,
     /// Highest rate that the server completes, requests per second.
     highest_rate: f64,
-    /// Share of the trials in which the server stalls.
+    /// Share of the load tests in which the server stalls.
     stalls: f64,
     /// Mean time for starting agents, seconds.
     start_s: f64,
-    /// Mean time for judging a trial, seconds.
+    /// Mean time for judging a load test, seconds.
     judge_s: f64,
     random: fastrand::Rng,
 }
@@ -83,7 +83,7 @@ impl Machine {
         window
     }
 
-    /// Advances the clock by the time for judging and writing the run, which grows with the number of trials.
+    /// Advances the clock by the time for judging and writing the run, which grows with the number of load tests.
     fn judge(&mut self) {
         let took_s = (0.75 + 0.5 * self.random.f64()) * self.judge_s * self.run.trials.len() as f64;
         self.now_s += took_s;
@@ -123,8 +123,8 @@ impl Conductor for Machine {
         Ok(0.0)
     }
 
-    /// Advances the clock by the time of an experiment. The experiment has three trials: two loads that alternate, one
-    /// load during which levers are switched on and off, and one load with fewer CPUs.
+    /// Advances the clock by the time of an experiment. The experiment has three load tests: two loads that alternate,
+    /// one load during which levers are switched on and off, and one load with fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
         self.judge();
         let end_s = self.now_s + self.proof_s.min(self.left_s());

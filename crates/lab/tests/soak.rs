@@ -17,7 +17,7 @@ const AT_FIRST: f64 = 60e6;
 /// Maximum random addition to the memory, bytes.
 const UP_AND_DOWN: f64 = 3e6;
 
-/// Returns the trial of a load of ten minutes.
+/// Returns the result of a simulated load test of ten minutes.
 fn soaked() -> Trial {
     let server = SimServer { service: Service::Exponential, service_ns: 2_000_000, workers: 1, ..SimServer::default() };
     let intensity = Intensity::Open { rate: RATE, arrival: Arrival::Poisson, max_connections: 100, pipeline: 1 };

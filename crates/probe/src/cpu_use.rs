@@ -10,7 +10,7 @@ use crate::units;
 
 /// Time between two readings, nanoseconds.
 pub(crate) const INTERVAL_NS: u64 = 100_000_000;
-/// Maximum number of readings in one trial (one load test): the readings of one hour. Later readings are left out.
+/// Maximum number of readings in one load test: the readings of one hour. Later readings are left out.
 const MAX_READINGS: usize = 36_000;
 
 /// Reads the CPU times; see the module documentation.
@@ -30,7 +30,7 @@ impl CpuUseMeter {
         Self { file, cpus, processes: Vec::new(), own_ns: 0, readings: CpuUse::default() }
     }
 
-    /// Takes a reading at `t_s` seconds since the origin (time zero) of the trial. `pids` are the processes of this
+    /// Takes a reading at `t_s` seconds since the origin (time zero) of the load test. `pids` are the processes of this
     /// side (server or generator) and of its upstreams.
     pub(crate) fn read(&mut self, t_s: f64, pids: impl Iterator<Item = u32>) {
         if self.readings.t_s.len() >= MAX_READINGS {

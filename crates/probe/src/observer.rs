@@ -1,10 +1,10 @@
-//! The observer of a host, which makes all readings on that host during a trial (one load test). The observer takes
-//! plain data ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). It can therefore run in the conductor
-//! (the process that controls the trials) or in an agent on another machine.
+//! The observer of a host, which makes all readings on that host during a load test. The observer takes plain data
+//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). It can therefore run in the conductor (the
+//! process that controls the load tests) or in an agent on another machine.
 //!
-//! An [`Observer`] lasts for a run (a series of trials), and a [`Watching`] for one trial. Files stay open between two
-//! trials, because the first sample of a new probe opens hundreds of files. Opening files during each trial would
-//! occupy a CPU for milliseconds and show in the trial's latency percentiles.
+//! An [`Observer`] lasts for a run (a series of load tests), and a [`Watching`] for one load test. Files stay open
+//! between two load tests, because the first sample of a new probe opens hundreds of files. Opening files during each
+//! load test would occupy a CPU for milliseconds and show in the load test's latency percentiles.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 pub struct Observer {
     spec: ObserverSpec,
     kept: Arc<Mutex<Option<Probe>>>,
-    /// Program files whose symbols were read. They are kept for the next trials, because reading a large file takes
+    /// Program files whose symbols were read. They are kept for the next load tests, because reading a large file takes
     /// about 0.1 s.
     images: stacks::Images,
 }
@@ -96,7 +96,7 @@ fn interval(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.01, 3600.0))
 }
 
-/// An observer during a trial. It samples until [`Watching::finish`].
+/// An observer during a load test. It samples until [`Watching::finish`].
 pub struct Watching {
     sampler: Sampler,
     waits: Option<WaitSampler>,
@@ -104,7 +104,7 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Takes a full sample (of all sources) now. Returns its time in seconds since the trial's origin.
+    /// Takes a full sample (of all sources) now. Returns its time in seconds since the load test's origin.
     pub fn edge(&self) -> f64 {
         self.waits.iter().for_each(WaitSampler::edge);
         self.sampler.edge()

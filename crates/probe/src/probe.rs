@@ -71,7 +71,8 @@ impl Probe {
 
     /// Reads every source at the start or end of a phase (such as the measurement), including expensive sources. Skips
     /// a source only if it was last read less than its `edge_gap_ms` ago. `t_s` is the time of the sample in seconds
-    /// since the origin (time zero) of the trial. Never fails: for a counter that cannot be read, records the reason.
+    /// since the origin (time zero) of the load test. Never fails: for a counter that cannot be read, records the
+    /// reason.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
@@ -112,11 +113,11 @@ impl Probe {
     }
 
     /// Follows other processes from the next sample on. Files that do not belong to a process stay open. Call this
-    /// function before the next trial of this side, because a trial may have other processes (for example a new
+    /// function before the next load test of this side, because a load test may have other processes (for example a new
     /// generator).
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
-        // The next sample reads every source, because readings of the previous trial do not count for the next
+        // The next sample reads every source, because readings of the previous load test do not count for the next
         // recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }

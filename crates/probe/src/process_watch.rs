@@ -36,7 +36,7 @@ struct Process {
     state: State,
 }
 
-/// Watches the processes of one side of a trial (server or load generator).
+/// Watches the processes of one side of a load test (server or load generator).
 #[derive(Debug, Default)]
 pub struct ProcessWatch {
     role: Role,
@@ -59,7 +59,7 @@ impl ProcessWatch {
             runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
         };
         let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
-        // The server may have ended between two trials. A read error other than `NotFound` does not prove that a
+        // The server may have ended between two load tests. A read error other than `NotFound` does not prove that a
         // process ended.
         let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
@@ -85,10 +85,11 @@ impl ProcessWatch {
         if ended { u64::MAX } else { self.next_ns }
     }
 
-    /// Checks all processes at trial time `at_s`. Returns true if there is a new incident.
+    /// Checks all processes. `at_s` is the present time, in seconds since the start of the load test. Returns true if
+    /// there is a new incident.
     pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
         self.next_ns = now_ns + CHECK_INTERVAL.as_nanos() as u64;
-        // Incidents before the trial's origin (time zero), while the generators start, get the time 0.
+        // Incidents before the load test's origin (time zero), while the generators start, get the time 0.
         let at_s = at_s.max(0.0);
         let (mut changed, mut ended) = (false, Vec::new());
         for at in 0..self.processes.len() {

@@ -25,7 +25,7 @@ struct SamplerRequests {
     asked: u64,
     /// Number of these requested samples that were taken so far.
     taken: u64,
-    /// Time of the last requested sample, in seconds since the origin (time zero) of the trial.
+    /// Time of the last requested sample, in seconds since the origin (time zero) of the load test.
     edge_s: f64,
     stop: bool,
     /// Incidents so far, such as the end of a process.
@@ -102,15 +102,15 @@ pub struct Ended {
     pub recording: Recording,
     /// Incidents, such as the end of a process.
     pub incidents: Vec<Incident>,
-    /// The probe with its open files, for the next trial.
+    /// The probe with its open files, for the next load test.
     pub probe: Probe,
     /// CPU times of the host and of the processes.
     pub cpu_use: CpuUse,
 }
 
 impl Sampler {
-    /// Starts to take samples and to watch the processes. Times are in seconds since the origin (time zero) of the
-    /// trial.
+    /// Starts to take samples and to watch the processes. Times are in seconds since the origin (time zero) of the load
+    /// test.
     pub fn start(probe: Probe, life: ProcessWatch, interval: Duration, origin: Origin) -> std::io::Result<Self> {
         let orders = SamplerRequests { incidents: life.incidents().to_vec(), ..SamplerRequests::default() };
         let queue = Arc::new(SamplerQueue { orders: Mutex::new(orders), ..SamplerQueue::default() });

@@ -19,7 +19,7 @@ pub struct SourceSpec {
     /// phase start and end, and between them only as often as the budget allows.
     pub budget_us: u32,
     /// Minimum interval between two readings at phase starts and ends in milliseconds. The interval is 0 except for
-    /// very expensive sources, which would disturb short trials.
+    /// very expensive sources, which would disturb short load tests.
     pub edge_gap_ms: u32,
     /// Creates a reader.
     pub open: fn(&Scope, &Tree) -> Box<dyn Source>,

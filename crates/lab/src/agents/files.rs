@@ -8,7 +8,7 @@ use run::LoadPlan;
 use crate::LabError;
 
 /// Maximum total size of the files that one load plan names, bytes. The limit exists because every agent gets these
-/// files at the start of every trial.
+/// files at the start of every load test.
 const MAX_BYTES: usize = 4 << 20;
 
 /// Reads the files that a load plan names, and returns their contents in base64, by path.

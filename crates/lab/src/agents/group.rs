@@ -29,7 +29,7 @@ pub enum AgentEvent {
     Gone(String),
 }
 
-/// Agents of one trial, and the common stream of their events.
+/// Agents of one load test, and the common stream of their events.
 #[derive(Debug, Default)]
 pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,

@@ -20,7 +20,7 @@ const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Maximum time to wait until the moment for which a sample was requested, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
-/// Observes one trial after another, until the agent is told to stop.
+/// Observes one load test after another, until the agent is told to stop.
 pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
     let is_server = spec.observer.role == Role::Server;
     let (observer, found) = begin(spec);
@@ -66,7 +66,7 @@ fn send_observed(mut seen: Observed) {
     send_report(&AgentReport::Observed(Box::new(seen)));
 }
 
-/// Returns the time intervals in which this whole host was paused, relative to the origin of the trial.
+/// Returns the time intervals in which this whole host was paused, relative to the origin of the load test.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }

@@ -1,6 +1,6 @@
-//! Generators that have reported their results and wait for the next task. A trial with the same hosts and CPUs reuses
-//! these processes. Agents that get no new task are ended before the trial begins, so that none of them runs during the
-//! trial.
+//! Generators that have reported their results and wait for the next task. A load test with the same hosts and CPUs
+//! reuses these processes. Agents that get no new task are ended before the load test begins, so that none of them runs
+//! during the load test.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct Task<'a> {
 
 impl AgentGroup {
     /// Assigns tasks to agents, and puts the agents in the order of the tasks. Each task goes to an agent that waits on
-    /// the task's host and CPUs, or else to a new agent. All agents of the preceding trial must have reported their
+    /// the task's host and CPUs, or else to a new agent. All agents of the preceding load test must have reported their
     /// results.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
@@ -48,7 +48,7 @@ impl AgentGroup {
         Ok(())
     }
 
-    /// Returns the agents of the preceding trial that still run and can take another task, by host and CPUs.
+    /// Returns the agents of the preceding load test that still run and can take another task, by host and CPUs.
     fn waiting(&mut self) -> BTreeMap<AgentPlace, VecDeque<Agent>> {
         while let Some((serial, event)) = self.inbox.next(Instant::now()) {
             if matches!(event, PipeEvent::Gone(_)) {

@@ -146,8 +146,7 @@ pub struct LeverTargets {
 }
 
 impl Lever {
-    /// Returns true if the lever needs a trial of its own, because its slots are too long for the trial of the other
-    /// levers.
+    /// Returns true if the lever needs its own load test, because its slots are longer than those of the other levers.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }

@@ -31,7 +31,7 @@ const BUFFER_SHARE: f64 = 0.25;
 /// acknowledgements, not from the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
-/// Estimates the mean number of bytes in flight per connection while the server sends, in the trial on which the
+/// Estimates the mean number of bytes in flight per connection while the server sends, in the load test on which the
 /// verdict relies. The estimate is the delivery rate times the round-trip time. If the peer's receive window is
 /// smaller, or is the only known value, returns the size of this window. `connection.unacked` is not used, because its
 /// mean includes the pauses between answers.

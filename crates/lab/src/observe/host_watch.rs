@@ -5,13 +5,13 @@ use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};
 use sys::clock::Origin;
 
-/// Seconds between samples. Only the first and the last sample of a trial are used, and every sample disturbs the
+/// Seconds between samples. Only the first and the last sample of a load test are used, and every sample disturbs the
 /// measurement.
 const INTERVAL_S: f64 = 5.0;
 /// Counter sources that show the CPU use of other programs separately from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];
 
-/// Observer of this machine across trials.
+/// Observer of this machine across load tests.
 pub(crate) struct HostWatch {
     observer: Observer,
     active: Option<Watching>,
@@ -31,7 +31,7 @@ impl HostWatch {
         watch
     }
 
-    /// Adds the observations since the last trial to a trial that has no observers of its own.
+    /// Adds the observations since the last load test to the next one, if it has no observers of its own.
     pub(crate) fn record(&mut self, trial: &mut Trial) {
         let Some(watching) = self.active.take() else { return };
         watching.edge();
@@ -44,8 +44,8 @@ impl HostWatch {
         self.restart();
     }
 
-    /// Starts the observer again. If the counters of this machine cannot be read, the trial gets no data about other
-    /// programs.
+    /// Starts the observer again. If the counters of this machine cannot be read, the load test gets no data about
+    /// other programs.
     fn restart(&mut self) {
         self.active = self.observer.watch(&[], INTERVAL_S, Origin::after(std::time::Duration::ZERO)).ok();
         if let Some(watching) = &self.active {

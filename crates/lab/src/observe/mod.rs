@@ -1,4 +1,4 @@
-//! Observers that read counters during a trial, one on each client host and one on the server's host. A reference
+//! Observers that read counters during a load test, one on each client host and one on the server's host. A reference
 //! server also reports counters of its own.
 
 pub(crate) mod host_watch;

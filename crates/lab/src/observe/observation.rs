@@ -1,4 +1,4 @@
-//! Observers of client and server during a trial, and counters that servers report.
+//! Observers of client and server during a load test, and counters that servers report.
 //!
 //! Client and server have separate observers even on one machine. Each observer reads its own processes, network
 //! namespace, listener and connections. A run therefore has the same format whether or not client and server share a
@@ -44,7 +44,7 @@ impl HostObserver {
     }
 }
 
-/// Observers for the trials of a run.
+/// Observers for the load tests of a run.
 #[derive(Clone, Debug)]
 pub struct Observation {
     /// One observer for each client host; empty if another program generates the load.
@@ -191,7 +191,7 @@ impl Observation {
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })
     }
 
-    /// Samples these databases during each trial.
+    /// Samples these databases during each load test.
     pub(crate) fn with_databases(mut self, databases: &[Database]) -> Self {
         self.databases = databases.to_vec();
         self
@@ -204,12 +204,12 @@ impl Observation {
         self
     }
 
-    /// Returns a copy that starts no observers, for trials that measure only the generator.
+    /// Returns a copy that starts no observers, for load tests that measure only the generator.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }
     }
 
-    /// Returns true if the trials measure only the generator.
+    /// Returns true if the load tests measure only the generator.
     pub fn is_blind(&self) -> bool {
         self.blind
     }
@@ -224,7 +224,8 @@ impl Observation {
         self.server().is_some_and(|s| s.shared)
     }
 
-    /// Starts observing a trial of these clients. If something cannot be observed, its data is missing from the trial.
+    /// Starts observing a load test of these clients. If something cannot be observed, its data is missing from the
+    /// load test.
     pub fn open(&self, clients: &AgentGroup, origin: Origin, interval_s: f64) -> Samplers {
         if self.blind {
             return Samplers::none(origin);

@@ -1,4 +1,4 @@
-//! CPU time that other programs took from the machines of a trial, in each tenth of a second of the trial's load.
+//! CPU time that other programs took from the machines of a load test, in each tenth of a second of the load.
 
 use run::{CpuUse, TENTH_S, Window};
 
@@ -7,7 +7,7 @@ pub(crate) type SideUse = (String, CpuUse);
 
 /// Returns the share of the CPUs, 0 to 1, that other programs took in each tenth of a second of `window`. This CPU time
 /// was neither idle nor used by an observed process. If there are several machines, the largest share counts. The share
-/// is 0 before the first reading and after the last. Returns an empty list if no reading is in the window.
+/// is 0 before the first reading and after the last. Returns an empty list if no reading is in `window`.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {
@@ -21,7 +21,7 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
 }
 
 /// Minimum share of a tenth of a second that the readings must cover. The observers of client and server take their
-/// last readings one after the other. The readings may therefore cover only a part of the window's last tenth.
+/// last readings one after the other. The readings may therefore cover only a part of the last tenth of a second.
 const MIN_COVERED: f64 = 0.5;
 
 /// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The

@@ -1,5 +1,5 @@
 //! Observer on another host: an agent that is controlled by commands. Like a local observer, this agent is used for a
-//! whole run. If the agent is lost, the run has an incident, and observations of the trial are missing.
+//! whole run. If the agent is lost, the run has an incident, and observations of the load test are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ struct Connection {
     ordered: u64,
     /// Number of requested samples that the agent has taken.
     taken: u64,
-    /// Time of each taken sample, seconds since the trial's origin, on the agent's clock and on ours.
+    /// Time of each taken sample, seconds since the load test's origin, on the agent's clock and on ours.
     edges: Vec<(f64, f64)>,
     /// Samples that have arrived, while other observations are still missing.
     rows: Recording,
@@ -43,7 +43,7 @@ struct Connection {
     /// True while newer samples for the live view are requested.
     asked: bool,
     lost: Option<String>,
-    /// Time of the next clock question; `None` before the first trial.
+    /// Time of the next clock question; `None` before the first load test.
     ask_at: Option<Instant>,
 }
 
@@ -90,8 +90,8 @@ impl RemoteObserver {
         self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
     }
 
-    /// Starts sampling for a trial. The processes in `pids` are observed in addition to those that the observer already
-    /// follows. Times of samples are relative to `origin`.
+    /// Starts sampling for a load test. The processes in `pids` are observed in addition to those that the observer
+    /// already follows. Times of samples are relative to `origin`.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteSampling {
         let mut connection = self.lock();
         connection.incidents.clear();
@@ -204,7 +204,7 @@ impl Connection {
     }
 }
 
-/// Remote observer that is sampling a trial.
+/// Remote observer that is sampling a load test.
 pub(crate) struct RemoteSampling {
     observer: RemoteObserver,
     origin: Origin,
@@ -257,7 +257,7 @@ impl RemoteSampling {
         self.observer.lock().group.longest_round_trip()
     }
 
-    /// Returns the absolute drift of the observer's clock relative to ours since the trial began; `None` if the
+    /// Returns the absolute drift of the observer's clock relative to ours since the load test began; `None` if the
     /// observer is on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.observer.lock().group.drift()

@@ -1,5 +1,5 @@
-//! Active observers of a trial. The observers take a sample at the start and end of each phase, and provide values for
-//! the live view. At the end, they return the observations of client and server.
+//! Active observers of a load test. The observers take a sample at the start and end of each phase, and provide values
+//! for the live view. At the end, they return the observations of client and server.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ impl ActiveObserver {
     }
 }
 
-/// All active observers of a trial.
+/// All active observers of a load test.
 pub struct Samplers {
     /// Zero point of the samples' times.
     pub(crate) origin: Origin,
@@ -121,9 +121,9 @@ impl Samplers {
         self.server.iter().chain(&self.clients).chain(&self.namespace_hosts)
     }
 
-    /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the trial's
-    /// origin. The period from the first time of one call to the last time of a later call therefore has samples of
-    /// client and server at both ends.
+    /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the load
+    /// test's origin. The period from the first time of one call to the last time of a later call therefore has samples
+    /// of client and server at both ends.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
@@ -207,7 +207,7 @@ impl Samplers {
         ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents }
     }
 
-    /// Ends observing, adds the observations to the trial and returns the incidents.
+    /// Ends observing, adds the observations to the load test and returns the incidents.
     pub(crate) fn close(mut self, trial: &mut Trial) -> Vec<Incident> {
         trial.databases = std::mem::take(&mut self.databases).into_iter().map(DatabaseSampler::finish).collect();
         let ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents } = self.sides();

@@ -1,5 +1,5 @@
 //! Counters that only a reference server itself knows, such as the number of records read from its cache and from the
-//! disk. The server's counters are requested during a trial and recorded like all other counters.
+//! disk. The server's counters are requested during a load test and recorded like all other counters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;

@@ -9,18 +9,19 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Usual time for a trial with fewer CPUs, seconds. It covers 18 slots of 150 ms, the start of the load, and 1.5 s in
-/// case the slots of the other levers end late.
+/// Usual time for a load test with fewer CPUs, seconds. It covers 18 slots of 150 ms, the start of the load, and 1.5 s
+/// in case the slots of the other levers end late.
 const COUNT_S: f64 = 4.6;
-/// Shortest time for the trial with fewer CPUs, seconds.
+/// Shortest time for the load test with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of the experiment's remaining time for the trial with fewer CPUs, if this share is longer than [`COUNT_S`].
+/// Share of the experiment's remaining time for the load test with fewer CPUs, if this share is longer than
+/// [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
 /// Factor by which the planned time of the other levers' slots is multiplied. The slots may take longer than planned,
 /// because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
 /// Minimum time that must remain for the slots of the other levers, seconds. If less time would remain, there is no
-/// trial with fewer CPUs.
+/// load test with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Reason why a further lever was not used.
@@ -56,14 +57,14 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns true if throughput may depend on the speed of the server's CPUs, so that a trial with fewer CPUs is useful.
-/// If the effect of the CPUs' speed was not measured, the verdict decides.
+/// Returns true if throughput may depend on the speed of the server's CPUs, so that a load test with fewer CPUs is
+/// useful. If the effect of the CPUs' speed was not measured, the verdict decides.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
 }
 
-/// Checks that enough time is left for the trial with fewer CPUs.
+/// Checks that enough time is left for the load test with fewer CPUs.
 pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     match left_s >= MIN_COUNT_S {
         true => Ok(()),
@@ -71,9 +72,9 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the time for the trial with fewer CPUs, seconds. Returns 0 if the slots of the other levers, which need at
-/// least `slots_s`, leave less than [`MIN_COUNT_S`]. These slots come first, because a trial with fewer CPUs shows
-/// nothing unless the effect of the CPUs' speed is known.
+/// Returns the time for the load test with fewer CPUs, seconds. Returns 0 if the slots of the other levers, which need
+/// at least `slots_s`, leave less than [`MIN_COUNT_S`]. These slots come first, because a load test with fewer CPUs
+/// shows nothing unless the effect of the CPUs' speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }

@@ -6,8 +6,8 @@
 //! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]). The
 //! levers that every experiment uses are switched in the slots of the same load. The elasticities of all these levers
 //! add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, whole CPUs are taken away
-//! last, in a separate trial. If throughput does not depend on that CPU, and perhaps no resource is full, a load with
-//! more connections is tried last.
+//! last, in a separate load test. If throughput does not depend on that CPU, and perhaps no resource is full, a load
+//! with more connections is tried last.
 
 mod active_levers;
 mod choose;
@@ -199,8 +199,8 @@ fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
 }
 
 /// Returns the reason why an experiment on a run's server does not fit into the given seconds. The experiment uses the
-/// load of the trial on which the verdict relies, or a smaller load. Returns `None` if the experiment fits, or if the
-/// run has no such trial with a closed loop yet.
+/// same load as the test on which the verdict relies, or a smaller load. Returns `None` if the experiment fits, or if
+/// the verdict does not yet rely on a closed-loop test.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -280,8 +280,8 @@ fn in_turns(
     Ok(())
 }
 
-/// Uses levers in slots until `end_s`, in seconds since the start of the run. A lever that needs a trial of its own is
-/// not checked here, because the caller has checked that it can be used.
+/// Uses levers in slots until `end_s`, in seconds since the start of the run. A lever that needs a load test of its own
+/// is not checked here, because the caller has checked that it can be used.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

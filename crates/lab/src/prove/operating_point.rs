@@ -25,8 +25,8 @@ const MIN_RATE_SHARE: f64 = 0.85;
 /// the interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
-/// Load under which an experiment runs, with observations of an earlier trial under this load. If there was no such
-/// trial, the observations are estimates.
+/// Load under which an experiment runs, with observations of an earlier test under this load. Without an earlier test,
+/// the observations are estimates.
 #[derive(Clone, Debug)]
 pub(crate) struct OperatingPoint {
     /// Number of connections of the closed loop; 0 for an open loop.
@@ -47,8 +47,8 @@ pub(crate) struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// Returns the operating point of the last trial with `connections` connections, or assumed values if there was no
-    /// such trial. The experiment uses the load of that trial.
+    /// Returns the operating point of the last load test with `connections` connections. If there was none, returns
+    /// assumed values. The experiment uses the load of this load test.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -57,7 +57,7 @@ impl OperatingPoint {
         Self { connections, pipeline, think, rate, response_s, turn_response_s: response_s.max(slow_s), at_rate: None }
     }
 
-    /// Returns the operating point for the plan's open loop, from the observations in an earlier trial.
+    /// Returns the operating point for the plan's open loop, from the observations in an earlier load test.
     pub(super) fn offered(at_rate: AtRate) -> Self {
         let (pipeline, think) = (1, ThinkTime::default());
         Self {
@@ -211,7 +211,7 @@ fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
 
-/// Returns the number of connections of a closed-loop trial.
+/// Returns the number of connections of a closed-loop load test.
 fn closed_connections(trial: &Trial) -> Option<u32> {
     match trial.intensity {
         Intensity::Closed { connections, .. } => Some(connections),

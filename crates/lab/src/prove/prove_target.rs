@@ -21,7 +21,7 @@ pub fn prove_target(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Re
     lab.clock.end_at(lab.run.plan.search.budget_s);
     let (budget_s, rest_s) = (lab.run.plan.search.budget_s, lab.run.plan.observe.at_rest_s);
     lab.rest(&setup.observation, rest_s.min(budget_s / 20.0));
-    // With an offered rate, the trial with a single client does not count as a step of a sweep.
+    // With an offered rate, the load test with a single client does not count as a step of a sweep.
     one_client(&mut lab, &setup, budget_s, if connections.is_some() { TrialKind::Sweep } else { TrialKind::Proof })?;
     if !lab.stopped() {
         let seconds = (budget_s * UNDISTURBED_SHARE).min(MAX_UNDISTURBED_S);

@@ -6,7 +6,7 @@ use run::SlotPlan;
 use crate::levers::Lever;
 
 /// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the experiment gets 9 s. The slots that slow server and generator get about half of this time if a trial with
+/// s, the experiment gets 9 s. The slots that slow server and generator get about half of this time if a load test with
 /// fewer CPUs follows.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment, if response times are long.
@@ -127,8 +127,8 @@ pub(super) fn slots_of(
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// Returns the number of slots at the end with all levers off; 0 if the levers need all slots, or if a lever has a
-/// trial of its own.
+/// Returns the number of slots at the end with all levers off; 0 if the levers need all slots, or if a lever has a load
+/// test of its own.
 pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
     let fewest = judge::prove::fewest_slots(levers.len()) + RECOVERY_SLOTS;
     if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }

@@ -22,7 +22,7 @@ pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::S
     schedule::SlotNeeds::new(rows, far)
 }
 
-/// Conducts one trial with the given slots.
+/// Conducts one load test with the given slots.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

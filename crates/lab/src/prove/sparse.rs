@@ -101,7 +101,7 @@ pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget
     untried::no_time(&format!("slots at {}", whole_rate(rate)), least_s, (seconds, budget_s))
 }
 
-/// Joins the slots of two rounds into one trial.
+/// Joins the slots of two rounds into one load test.
 fn joined(before: ProofTrial, next: &ProofTrial) -> ProofTrial {
     let (first, second) = (before.completed_rate.len() as f64, next.completed_rate.len() as f64);
     let mean = |a: Option<f64>, b: Option<f64>| Some((a? * first + b? * second) / (first + second));

@@ -13,8 +13,8 @@ pub struct StepTimes {
     pub least_warmup_s: f64,
     /// Length of the measurement, seconds.
     pub measure_s: f64,
-    /// Time that a trial takes in addition to warm-up and measurement, seconds: starting agents, draining and writing
-    /// the results.
+    /// Time that a load test takes in addition to warm-up and measurement, seconds: starting agents, draining and
+    /// writing the results.
     pub overhead_s: f64,
 }
 

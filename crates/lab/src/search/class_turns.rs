@@ -20,7 +20,8 @@ pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }
 
-/// Returns the seconds to reserve for measuring the cost of each request class, including the overhead of the trials.
+/// Returns the seconds to reserve for measuring the cost of each request class, including the overhead of the load
+/// tests.
 pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }

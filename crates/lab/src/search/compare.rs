@@ -10,7 +10,7 @@ use crate::{Lab, LabError, Nobody, TargetSetup, Watch, resolve};
 
 /// Result of a comparison of two live servers.
 pub struct InTurns {
-    /// Runs of the two servers. Each trial of a run is one short measurement (window) of its server.
+    /// Runs of the two servers. Each load test of a run is one short measurement (window) of its server.
     pub runs: [Run; 2],
     /// Order of the turns.
     pub turns: WindowOrder,

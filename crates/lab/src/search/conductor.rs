@@ -1,28 +1,28 @@
-//! Interface between a search and the trials that it conducts.
+//! Interface between a search and the load tests that it conducts.
 
 use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::{LabError, Point};
 
-/// Conducts trials one after another and keeps their results in a run. In the implementation for users, agents load a
-/// server. Tests use queueing models of known capacity in virtual time, such as `testkit::VirtualServer`.
+/// Conducts load tests one after another and keeps their results in a run. In the implementation for users, agents load
+/// a server. Tests use queueing models of known capacity in virtual time, such as `testkit::VirtualServer`.
 pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 
-    /// Returns the load plan shared by all trials of the run. Each trial changes some settings of this plan, such as
-    /// intensity, times and seed.
+    /// Returns the load plan shared by all load tests of the run. Each load test changes some settings of this plan,
+    /// such as intensity, times and seed.
     fn load(&self) -> &LoadPlan;
 
     /// Returns the seconds since this search began, without the time that does not count for it (see
     /// [`Conductor::leave_out`]).
     fn elapsed_s(&self) -> f64;
 
-    /// Returns the seconds of the whole budget that are left for trials.
+    /// Returns the seconds of the whole budget that are left for load tests.
     fn left_s(&self) -> f64;
 
-    /// Returns the seconds that a trial takes in addition to its warm-up and measurement, estimated from earlier
-    /// trials.
+    /// Returns the seconds that a load test takes in addition to its warm-up and measurement, estimated from earlier
+    /// load tests.
     fn overhead_s(&self) -> f64;
 
     /// Reserves `seconds` after the search for the experiment that tests the verdict (the named bottleneck).
@@ -35,7 +35,7 @@ pub trait Conductor: Send {
     fn experiment(&mut self) -> Result<(), LabError>;
 
     /// Returns the reserved seconds that the experiment cannot use. The search then uses this time. The search calls
-    /// this function once, at the end of the sweep (the closed-loop trials with 1, 2, 4, … clients).
+    /// this function once, at the end of the sweep (the closed-loop load tests with 1, 2, 4, … clients).
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -46,14 +46,15 @@ pub trait Conductor: Send {
     /// Shows a sentence to the user. A repeated sentence is shown only once.
     fn note(&mut self, sentence: String);
 
-    /// Conducts one trial and keeps it in the run.
+    /// Conducts one load test and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
     /// Makes one request outside of any load. Returns true if the answer had an expected status. The error says why no
     /// answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
-    /// Records that a single request without load failed, after all requests of the run's last trial had failed, too.
+    /// Records that a single request without load failed, after all requests of the run's last load test had failed,
+    /// too.
     fn refuses_at_rest(&mut self);
 
     /// Records that this search had to wait `seconds` seconds while another server was loaded. These seconds do not
@@ -68,6 +69,6 @@ pub trait Conductor: Send {
     /// Sets the objective of the search.
     fn set_objective(&mut self, objective: Objective);
 
-    /// Records that the server became unreachable in the last trial of the run, and stops the search.
+    /// Records that the server became unreachable in the last load test of the run, and stops the search.
     fn gone(&mut self, why: &str) -> Result<(), LabError>;
 }

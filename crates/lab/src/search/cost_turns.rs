@@ -12,7 +12,7 @@ pub(crate) const BUDGET_SHARE: f64 = 0.12;
 const MIN_BUDGET_S: f64 = 8.0;
 /// Share of a turn's time for its warm-up.
 const WARM_UP_SHARE: f64 = 0.2;
-/// Share of a turn's time for its measurement. Starting and ending a trial gets the rest.
+/// Share of a turn's time for its measurement. Starting and ending a load test gets the rest.
 const WINDOW_SHARE: f64 = 0.6;
 /// Minimum length of a turn, as a share of the planned length. This share is an assumption. Most of a shorter turn
 /// would be spent on starting agents.
@@ -29,13 +29,13 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
 }
 
 /// Returns the seconds to reserve for the turns of `kinds` kinds of load. The result is `seconds`, or more if starting
-/// and ending a trial takes longer than a fifth of a turn.
+/// and ending a load test takes longer than a fifth of a turn.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
-/// Returns the possible length of the turns, as a share of the planned length. If starting and ending a trial takes
+/// Returns the possible length of the turns, as a share of the planned length. If starting and ending a load test takes
 /// longer than a fifth of a turn, all turns become shorter by the same factor.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();

@@ -15,10 +15,10 @@ use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Name of the phase that measures the generator without a server.
 pub const GENERATOR_ALONE: &str = "generator alone";
-/// Number of connections in the trial without a server, which measures the generator's own maximum rate.
+/// Number of connections in the load test without a server, which measures the generator's own maximum rate.
 const CEILING_CONNECTIONS: u32 = 64;
 
-/// Finds the capacity of the plan's target. If the user interrupts the search, the run contains the trials so far.
+/// Finds the capacity of the plan's target. If the user interrupts the search, the run contains the load tests so far.
 pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     let budget_s = lab.run.plan.search.budget_s;
@@ -75,7 +75,7 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the number of connections of the decisive trial, on which the verdict relies. This is
+    /// Tests the verdict with the number of connections of the decisive load test, on which the verdict relies. This is
     /// usually the smallest number that reaches the highest rate. With more connections, requests would only wait
     /// longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {

@@ -9,7 +9,7 @@ use crate::LabError;
 
 /// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count would vary by
 /// more than 1 %, a third of the search's default precision (3 %). A search with fewer requests therefore uses equal
-/// gaps between arrivals, and the trial records this choice.
+/// gaps between arrivals, and the load test records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of measurements in a search. The search uses this number to estimate how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
@@ -21,8 +21,8 @@ const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// delays answers lets half of the requests pass without delay if they arrive at random at the low rate.
 const LOW_SHARE: f64 = 0.5;
 
-/// Searches for the capacity of a server. The test request took `response_s` seconds. The results are the trials of the
-/// conductor's run.
+/// Searches for the capacity of a server. The test request took `response_s` seconds. The results are the load tests of
+/// the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let mut finder = Finder::new(conductor, budget, response_s);
     while finder.step(conductor)? {}
@@ -50,7 +50,7 @@ pub struct Finder {
     /// delays answers from a single worker. `None` if this distinction is not needed, or if the rate was already
     /// offered.
     low_rate: Option<f64>,
-    /// Indexes of the rate search's trials in the run's list of trials.
+    /// Indexes of the rate search's measurements in the run's list of load tests.
     searched: Vec<usize>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
@@ -288,8 +288,8 @@ impl Finder {
     }
 }
 
-/// For each of the `searched` trials that other programs did not spoil, returns the offered rate, and true if the trial
-/// met the limits.
+/// For each of the `searched` load tests that other programs did not spoil, returns the offered rate, and true if the
+/// load test met the limits.
 fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Trial) -> bool) -> Vec<(f64, bool)> {
     let sound = searched.iter().filter_map(|at| run.trials.get(*at)).filter(|trial| !spoiled(trial));
     let rate = |trial: &Trial| match trial.intensity {

@@ -26,7 +26,7 @@ pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
 
-/// Returns the seconds to reserve for measuring the cost of handshakes, including the overhead of the trials.
+/// Returns the seconds to reserve for measuring the cost of handshakes, including the overhead of the load tests.
 pub(crate) fn reserved_s(seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, KINDS.len(), overhead_s) } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! Conducts the trials of a search, in which agents load a real server. Tests use a simulated server instead.
+//! Conducts the load tests of a search, in which agents load a real server. Tests use a simulated server instead.
 
 use run::{LoadPlan, Objective, Run, Trial};
 

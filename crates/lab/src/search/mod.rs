@@ -1,5 +1,5 @@
-//! The capacity search. Pure functions choose the next load from the trials so far. A [`Conductor`] conducts the
-//! trials. Tests of the whole search use simulated servers of known capacity (`tests/known_capacity/`).
+//! The capacity search. Pure functions choose the next load from the results so far. A [`Conductor`] conducts the load
+//! tests. Tests of the whole search use simulated servers of known capacity (`tests/known_capacity/`).
 //! `docs/explanation/find.md` and `capacity.md` describe the search in prose.
 
 mod budget;

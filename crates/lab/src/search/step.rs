@@ -1,4 +1,4 @@
-//! Load plan and trial of one step of a search, and a check that the server is alive.
+//! One step of a search: its load plan and its load test. Also checks that the server is alive.
 
 use run::{Intensity, LoadPlan, Trial, TrialKind};
 

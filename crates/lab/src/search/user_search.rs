@@ -62,7 +62,7 @@ impl UserSearch {
 }
 
 /// Searches for the capacity in users, within a budget. The test request took `response_s` seconds. The results are the
-/// trials of the conductor's run.
+/// load tests of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();
     let think = think(conductor.load());
@@ -92,7 +92,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// Returns the range of the capacity in users that follows from the trials with index `first` and later ones.
+/// Returns the range of the capacity in users that follows from the load tests with index `first` and later ones.
 fn seen(conductor: &dyn Conductor, first: usize) -> Bracket {
     let run = conductor.run();
     judge::bracket(run.trials.get(first..).unwrap_or_default(), &judge::limits(run))

@@ -25,7 +25,7 @@ pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
 /// Number of steps per second in the series of completed requests.
 const INTERVALS: usize = 10;
 
-/// Returns the highest rate of any second in a trial. The mean rate of the measurement is not enough: requests that
+/// Returns the highest rate of any second in a load test. The mean rate of the measurement is not enough: requests that
 /// time out do not count in it, although the server works on them.
 fn highest_rate(trial: &Trial) -> f64 {
     let seconds = trial.measured.series_completed.windows(INTERVALS);

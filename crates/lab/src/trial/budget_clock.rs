@@ -1,8 +1,8 @@
-//! Clock of a budget. The clock tells every step of a run the time that is left, and the time that a trial takes in
+//! Clock of a budget. The clock tells every step of a run how much time is left, and how much time a load test takes in
 //! addition to its load.
 
-/// Assumed time of the first trial in addition to its warm-up and measurement, seconds: starting agents, draining and
-/// writing the results.
+/// Assumed time of the first load test in addition to its warm-up and measurement, seconds: starting agents, draining
+/// and writing the results.
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Assumed time to judge and write a run for the first time, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.14;
@@ -16,11 +16,11 @@ const LAST_JUDGEMENTS: f64 = 3.0;
 pub struct BudgetClock {
     /// End of the budget, seconds since the start of the run.
     end_s: f64,
-    /// Recent time for starting the agents of a trial, seconds.
+    /// Recent time for starting the agents of a load test, seconds.
     starting_s: f64,
-    /// Recent time from the end of a measurement to the end of its trial, seconds.
+    /// Recent time from the end of a measurement to the end of its load test, seconds.
     ending_s: f64,
-    /// Recent time for storing a trial in the run, seconds.
+    /// Recent time for storing a load test in the run, seconds.
     keeping_s: f64,
     /// Recent time to judge and write the run, seconds.
     judging_s: f64,
@@ -44,27 +44,27 @@ impl BudgetClock {
         self.end_s = end_s;
     }
 
-    /// Returns the seconds left for trials; infinite without a budget.
+    /// Returns the seconds left for load tests; infinite without a budget.
     pub fn left_s(&self, now_s: f64) -> f64 {
         (self.end_s - self.keeping_s - LAST_JUDGEMENTS * self.judging_s - now_s).max(0.0)
     }
 
-    /// Returns the seconds that a trial takes in addition to its warm-up and measurement.
+    /// Returns the seconds that a load test takes in addition to its warm-up and measurement.
     pub fn overhead_s(&self) -> f64 {
         (self.starting_s + self.ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)
     }
 
-    /// Returns the recent time for starting the agents of a trial, seconds.
+    /// Returns the recent time for starting the agents of a load test, seconds.
     pub fn starting_s(&self) -> f64 {
         self.starting_s
     }
 
-    /// Records how long a trial took before its load and after its measurement, seconds.
+    /// Records the seconds that a load test took before the load began and after the measurement ended.
     pub fn conducted(&mut self, starting_s: f64, ending_s: f64) {
         (self.starting_s, self.ending_s) = (recent(self.starting_s, starting_s), recent(self.ending_s, ending_s));
     }
 
-    /// Records the time that storing a trial took, seconds.
+    /// Records the time that storing a load test took, seconds.
     pub fn kept(&mut self, took_s: f64) {
         self.keeping_s = recent(self.keeping_s, took_s);
     }

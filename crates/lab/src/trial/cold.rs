@@ -1,6 +1,6 @@
-//! Cold (idle) connections during a trial. Separate agents open these connections before the trial, hold them during
-//! the trial and count them afterwards. The number of agent processes follows from the descriptor limit. On IPv4
-//! loopback, each process has its own source addresses if there are many connections.
+//! Cold (idle) connections during a load test. Separate agents open these connections before the load test, hold them
+//! during the load test and count them afterwards. The number of agent processes follows from the descriptor limit. On
+//! IPv4 loopback, each process has its own source addresses if there are many connections.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -71,7 +71,7 @@ impl Cold {
     }
 }
 
-/// Records in a trial the number of connections that were held during the trial.
+/// Records in a load test how many cold connections were held during the test.
 pub fn record(trial: &mut Trial, asked: u32, part: &ColdPart) {
     trial.key.cold = u32::try_from(part.held).ok();
     if part.held < u64::from(asked) || part.lost > 0 {

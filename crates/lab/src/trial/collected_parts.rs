@@ -1,4 +1,4 @@
-//! Results ("parts") of a trial's agents. Each part is merged as soon as it arrives. One part has megabytes of
+//! Results ("parts") of a load test's agents. Each part is merged as soon as it arrives. One part has megabytes of
 //! histograms, so a thousand parts must never be in memory together.
 
 use std::collections::BTreeMap;

@@ -1,9 +1,10 @@
-//! One trial. The steps of a trial are: start the agents, warm up until the rate is steady, measure, drain, and merge
-//! the results. Observers sample counters at the start and end of the measurement. The agents of the preceding trial
-//! take part again.
+//! One load test (a trial in the code). Its steps are: start the agents, warm up until the rate is steady, measure,
+//! drain, and merge the results. Observers sample counters at the start and end of the measurement. The agents of the
+//! preceding load test take part again.
 //!
-//! Times of a trial count from the moment at which its agents begin to send. The samples of client and server, and the
-//! progress reports of agents, use these times. The recordings therefore show which samples belong to the measurement.
+//! Times of a load test count from the moment at which its agents begin to send. The samples of client and server, and
+//! the progress reports of agents, use these times. The recordings therefore show which samples belong to the
+//! measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,18 +52,18 @@ const MAX_FINE_AGENTS: usize = 16;
 /// other.
 const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 
-/// One load of a trial: host of the generator, target and plan. Most trials have one load. Several hosts or kinds of
-/// clients need several loads.
+/// One load within a load test: host of the generator, target and plan. Most load tests have one load. Several hosts or
+/// kinds of clients need several loads.
 pub struct Load<'a> {
     /// Host of the load's agents.
     pub host: &'a dyn Host,
     /// Address of the server.
     pub addr: run::Address,
-    /// Plan of the load. The first load's plan has the durations of the trial.
+    /// Plan of the load. The plan of the first load also sets the durations of the whole test.
     pub plan: LoadPlan,
 }
 
-/// Input for one trial.
+/// Input for one load test.
 pub(crate) struct TrialSetup<'a> {
     pub(crate) program: &'a Path,
     pub(crate) loads: &'a [Load<'a>],
@@ -74,8 +75,8 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) left_s: f64,
 }
 
-/// Conducts one trial, using the agents of the preceding trial again. After the trial, the agents wait for another
-/// task. `samplers` starts the observers once the process IDs of the agents are known.
+/// Conducts one load test with the agents of the preceding test. Afterwards, the agents wait for another task.
+/// `samplers` starts the observers once the process IDs of the agents are known.
 pub(crate) fn conduct(
     setup: &TrialSetup<'_>,
     kept: &mut AgentGroup,
@@ -142,7 +143,7 @@ pub(crate) fn conduct(
     Ok((trial, ended))
 }
 
-/// Returns a trial that did not begin, because one of its generators was killed or got too little CPU time.
+/// Returns a load test that did not begin, because one of its generators was killed or got too little CPU time.
 pub(crate) fn never_begun(loads: &[Load<'_>], point: &Point, text: String) -> Trial {
     let loads: Vec<_> = loads.iter().map(|load| &load.plan.intensity).collect();
     let mut trial = merge::trial(point, &loads, LoadPart::default(), Window::default());
@@ -160,7 +161,7 @@ fn wanted_connections(setup: &TrialSetup<'_>) -> u64 {
     setup.loads.iter().map(connections).sum()
 }
 
-/// Agents of a trial with their tasks.
+/// Agents of a load test with their tasks.
 struct AssignedAgents {
     group: AgentGroup,
     parts: CollectedParts,

@@ -1,6 +1,6 @@
-//! A run to which trials are added. A `Lab` conducts trials one after another, and stores each trial in the run and in
-//! the run's directory. It also knows whether the user wants to stop. `find`, `load` and the experiments all use a
-//! `Lab`.
+//! A run to which load tests are added. A `Lab` conducts load tests one after another, and stores the result of each in
+//! the run and in the run's directory. A `Lab` also knows whether the user wants to stop. `find`, `load` and the
+//! experiments all use a `Lab`.
 
 mod kept;
 
@@ -25,9 +25,9 @@ use crate::trial::span_times;
 use crate::trial::unasked;
 use crate::{Host, LabError, Local, Point, Watch};
 
-/// A growing run: the trials so far, and everything needed to conduct more trials.
+/// A growing run: the load tests so far, and everything needed to conduct more of them.
 pub struct Lab<'w> {
-    /// The run with all trials so far.
+    /// The run with all load tests so far.
     pub run: Run,
     dir: Option<RunDir>,
     program: PathBuf,
@@ -37,10 +37,10 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Counts of requests made outside of trials. These counts are added to those of the next kept trial.
+    /// Counts of requests made outside of load tests. These counts are added to those of the next kept load test.
     single: Tally,
     host_watch: Option<HostWatch>,
-    /// Generators of the last trial, which wait for another task.
+    /// Generators of the last load test, which wait for another task.
     generators: AgentGroup,
     /// Number of the current repeat, from 0.
     repeat: u32,
@@ -54,7 +54,8 @@ pub struct Lab<'w> {
     pub(crate) databases: Vec<databases::Database>,
 }
 
-/// Fails if loads are of different kinds (closed loop, open loop, S-Clients), because a trial has only one intensity.
+/// Fails if loads are of different kinds (closed loop, open loop, S-Clients), because a load test has only one
+/// intensity.
 fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
     let together = Intensity::sum(loads.iter().map(|load| &load.plan.intensity));
     if loads.is_empty() || together.is_some() {
@@ -121,7 +122,7 @@ impl<'w> Lab<'w> {
         self.began.elapsed().as_secs_f64()
     }
 
-    /// Returns the seconds of the budget that are left for trials; infinite without a budget.
+    /// Returns the seconds of the budget that are left for load tests; infinite without a budget.
     pub(crate) fn left_s(&self) -> f64 {
         self.clock.left_s(self.elapsed_s())
     }
@@ -192,13 +193,13 @@ impl<'w> Lab<'w> {
         trial
     }
 
-    /// Records the CPU use of other programs in each later trial that has no observers. Trials without observers
-    /// measure how long event calls (such as epoll_wait) take.
+    /// Records the CPU use of other programs in each later load test that has no observers. Load tests without
+    /// observers measure how long event calls (such as epoll_wait) take.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }
 
-    /// Opens cold connections from this machine, which are held during trials.
+    /// Opens cold connections from this machine, which are held during load tests.
     pub fn open_cold(&mut self, plan: &run::ColdPlan, addr: &run::Address) -> Result<Cold, LabError> {
         self.open_cold_on(&Local::default(), plan, addr)
     }
@@ -217,13 +218,13 @@ impl<'w> Lab<'w> {
         Ok(cold)
     }
 
-    /// Conducts one trial of one or more loads. Returns the trial without storing it.
+    /// Conducts one load test of one or more loads. Returns the result without storing it.
     pub fn conduct(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
 
-    /// Conducts one trial, and calls `beside` as soon as the generators are ready. The arguments of `beside` are the
-    /// generators and the origin of the trial's times.
+    /// Conducts one load test, and calls `beside` as soon as the generators are ready. The arguments of `beside` are
+    /// the generators and the origin of the load test's times.
     pub(crate) fn conduct_beside(
         &mut self,
         observation: &Observation,
@@ -259,7 +260,7 @@ impl<'w> Lab<'w> {
         }
         let around = trial.measured.around.unwrap_or_default();
         self.clock.conducted(around.start_s, around.drain_s);
-        // After the end of a server or a generator, further trials would not measure the planned load.
+        // After the end of a server or a generator, further load tests would not measure the planned load.
         let broken = ended == TrialEnd::Broken || trial.incidents.iter().any(|i| i.kind.invalidates_trial());
         self.stopped |= ended == TrialEnd::ByUser || broken && !observation.is_blind();
         if ended == TrialEnd::ByUser {
@@ -268,19 +269,19 @@ impl<'w> Lab<'w> {
         Ok(trial)
     }
 
-    /// Conducts one trial and stores it in the run and its directory.
+    /// Conducts one load test and stores it in the run and its directory.
     pub fn trial(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<&Trial, LabError> {
         let trial = self.conduct(observation, loads, point)?;
         self.keep(trial)
     }
 
-    /// Begins a repeat, to which all later trials belong. Repeats are numbered from 0.
+    /// Begins a repeat, to which all later load tests belong. Repeats are numbered from 0.
     pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;
     }
 
-    /// Records that the server, or the network path to it, failed in the last trial, and stops the run. If the queue
-    /// that the load left explains the missing answer, only a note with this explanation is added.
+    /// Records that the server, or the network path to it, failed in the last load test, and stops the run. If the
+    /// queue that the load left explains the missing answer, only a note with this explanation is added.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let waited_s = alive_timeout_s(&self.run.plan.load);
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {
@@ -298,7 +299,8 @@ impl<'w> Lab<'w> {
         self.save()
     }
 
-    /// Records that the server refused a single request after the last trial, as it refused all requests of that trial.
+    /// Records that the server refused a single request after the last load test, as it refused all requests of that
+    /// load test.
     pub(crate) fn refuses_at_rest(&mut self) {
         let text = "a single request after the load failed, too, so the load is not the reason".to_string();
         if let Some(trial) = self.run.trials.last_mut() {
@@ -337,7 +339,8 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     databases::Database::connect(behind).map_err(fail)
 }
 
-/// Writes the run with a trial that has not ended. The run is marked as interrupted, in case this process is killed.
+/// Writes the run with a load test that has not ended. The run is marked as interrupted, in case this process is
+/// killed.
 fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);

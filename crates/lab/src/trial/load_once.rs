@@ -1,4 +1,4 @@
-//! `loadline load`: one trial at one fixed intensity.
+//! `loadline load`: one load test at one fixed intensity.
 
 use std::path::Path;
 

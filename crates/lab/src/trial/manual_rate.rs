@@ -1,5 +1,5 @@
-//! Rate of an open loop that the user changes during the load. The agents get each new rate, and the trial records the
-//! rate that was actually offered.
+//! Rate of an open loop that the user changes during the load. The agents get each new rate, and the load test records
+//! the rate that was actually offered.
 
 use run::{AgentCommand, Intensity, LoadPlan, RateChange, Trial, Window};
 
@@ -29,7 +29,7 @@ impl ManualRate {
         Some(AgentCommand::Rate { factor })
     }
 
-    /// Replaces the planned rate in the trial by the rate that was offered.
+    /// Replaces the planned rate in the load test by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
         // The number of requests that were due in the measurement is not used. After a stall of a generator, this

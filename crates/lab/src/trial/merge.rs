@@ -1,22 +1,22 @@
-//! Converts the merged results of the agents to a trial: sums, rates of the measurement, and summaries. All functions
-//! of this file are pure.
+//! Computes the result of a load test from the merged results of the agents: sums, rates of the measurement, and
+//! summaries. All functions of this file are pure.
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// Label, kind and settings of a trial, which are set before the trial is conducted.
+/// Label, kind and settings of a load test, which are set before it begins.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     /// Label for readers, such as `32 connections`.
     pub label: String,
-    /// Kind of the trial.
+    /// Kind of the load test.
     pub kind: TrialKind,
-    /// Settings that are not in the plan. The loads of the trial are added to these settings.
+    /// Settings that are not in the plan. The loads of the test are added to these settings.
     pub key: Key,
     /// Maximum response time of completed requests that count as goodput, microseconds; `None` for no limit.
     pub within_us: Option<f64>,
 }
 
-/// Returns the trial of these loads, computed from the merged results of all agents.
+/// Returns the result of a load test with the intensities `loads`, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
     let first_byte = AnswerTime::FirstByte.histogram();
     let knows_first_byte = part.histograms.contains_key(first_byte);
@@ -176,8 +176,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// The trial has four loads, as in the experiment `io-models`. If the intensity of only one load counted, the trial
-    /// would have fewer connections than requests in flight.
+    /// The load test has four loads, as in the experiment `io-models`. If the intensity of only one load counted, the
+    /// load test would have fewer connections than requests in flight.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

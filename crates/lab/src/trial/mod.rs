@@ -1,4 +1,4 @@
-//! Trials: the target, one trial with its agents, and the run that stores all trials.
+//! Load tests (trials): the target, one load test with its agents, and the run that stores all of them.
 
 mod addresses;
 mod asker;

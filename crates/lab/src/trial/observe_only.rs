@@ -1,4 +1,4 @@
-//! A trial without a generator: the counters of a server under external load.
+//! A load test without a generator: the counters of a server under external load.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Minimum interval between intermediate saves.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
-/// Time from the start of the trial to the first intermediate save.
+/// Time from the start of the load test to the first intermediate save.
 const FIRST_SAVE: Duration = Duration::from_secs(1);
 /// Minimum time between two saves, as a multiple of the time that one save takes. Saving a recording of hours takes
 /// long.
@@ -66,7 +66,7 @@ fn trial(point: &Point, window: Window) -> Trial {
     trial
 }
 
-/// Returns the trial up to the newest sample; `None` if there are fewer than two samples.
+/// Returns the load test up to the newest sample; `None` if there are fewer than two samples.
 fn so_far(samplers: &Samplers, point: &Point, begin_s: f64) -> Option<Trial> {
     let server = samplers.server_so_far()?;
     let end_s = server.recording.t_s.last().copied().filter(|end_s| *end_s > begin_s)?;

@@ -17,9 +17,9 @@ use crate::trial::own_server::start_server;
 use crate::trial::target_setup::note_remote_hosts;
 use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 
-/// Maximum time for a server to finish the connections that a trial left.
+/// Maximum time for a server to finish the connections that a load test left.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Length of one observation of the connections that a trial left, seconds.
+/// Length of one observation of the connections that a load test left, seconds.
 const OBSERVATION_S: f64 = 0.1;
 /// Time after which no handshake is half-open any more. The server repeats its SYN-ACK after a second. A client that
 /// has given up answers the repeated SYN-ACK with a reset. Source: RFC 6298, 2.1.
@@ -90,7 +90,7 @@ impl HostsSetup {
         f64::from(there.map_or_else(here, RemoteObserver::processors).max(1))
     }
 
-    /// Waits until no connection of a trial waits to be accepted (at most [`SETTLE_TIMEOUT`]), and until half-open
+    /// Waits until no connection of a load test waits to be accepted (at most [`SETTLE_TIMEOUT`]), and until half-open
     /// handshakes are over.
     pub fn settle(&self, lab: &mut Lab<'_>) {
         let end = Instant::now() + SETTLE_TIMEOUT;

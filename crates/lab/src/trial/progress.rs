@@ -1,5 +1,4 @@
-//! Ticks (progress reports) of all load agents of a trial, combined into the number of completed requests at any
-//! moment.
+//! Ticks (progress reports) of all load agents. Computes the number of completed requests at any moment of a load test.
 
 mod silence;
 

@@ -1,4 +1,4 @@
-//! A trial while its agents run: their reports, the incidents of agents and server, and finally the resulting
+//! A load test while its agents run: their reports, the incidents of agents and server, and finally the resulting
 //! [`run::Trial`].
 
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ const MIN_WINDOW_S: f64 = 0.05;
 /// Maximum time to wait for the results of stopped agents.
 const STOP_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A trial whose agents are running.
+/// A load test whose agents are running.
 pub(crate) struct RunningTrial<'w> {
     group: AgentGroup,
     samplers: Samplers,
@@ -151,8 +151,8 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until the trial ends early. If the server gives no answers at the end of
-    /// the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not
+    /// Measures for the plan's duration, or until the load test ends early. If the server gives no answers at the end
+    /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not
     /// include the waiting requests. The measurement also ends with the budget, but lasts at least [`MIN_WINDOW_S`].
     /// The budget does not cut the slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
@@ -220,9 +220,9 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event. Returns the reason for which the trial must end early, and [`TrialEnd::InFull`] while
-    /// it may continue. No incident ends a trial with S-Clients (Banga and Druschel, 1997), not even the loss of a
-    /// generator.
+    /// Handles at most one event. Returns the reason for which the load test must end early, and [`TrialEnd::InFull`]
+    /// while it may continue. No incident ends a load test with S-Clients (Banga and Druschel, 1997), not even the loss
+    /// of a generator.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
@@ -238,8 +238,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns true if an incident ends the trial. Incidents are not checked at each call, because ten thousand ticks
-    /// may arrive per second.
+    /// Returns true if an incident ends the load test. Incidents are not checked at each call, because ten thousand
+    /// ticks may arrive per second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.check_at {
@@ -304,8 +304,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns the trial: merged results, observations of client and server, and incidents. Also returns the agents,
-    /// which wait for another task.
+    /// Returns the load test: merged results, observations of client and server, and incidents. Also returns the
+    /// agents, which wait for another task.
     pub(crate) fn trial(
         mut self,
         loads: &[&Intensity],
@@ -373,7 +373,7 @@ fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, 
     seen
 }
 
-/// Reasons for the end of a trial.
+/// Reasons for the end of a load test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrialEnd {
     /// The measurement lasted until its planned end.

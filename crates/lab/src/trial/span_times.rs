@@ -1,4 +1,4 @@
-//! Assigns each span of the server to the trial in whose measurement it began.
+//! Assigns each span of the server to the load test in whose measurement it began.
 
 use std::ops::Range;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,7 +19,7 @@ pub(super) fn unix_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Adds to each trial the spans that began in its measurement.
+/// Adds to each load test the spans that began in its measurement.
 pub(super) fn add(run: &mut Run, receiver: &spans::Receiver, watch: &mut dyn Watch) {
     let Some(last) = run.trials.iter().rev().find_map(window_ns) else { return };
     watch.phase("waiting for the last spans", LAST_SPANS_S);
@@ -39,7 +39,7 @@ pub(super) fn add(run: &mut Run, receiver: &spans::Receiver, watch: &mut dyn Wat
     }
 }
 
-/// Returns start and end of a trial's measurement, nanoseconds since 1970.
+/// Returns start and end of a load test's measurement, nanoseconds since 1970.
 fn window_ns(trial: &Trial) -> Option<Range<u64>> {
     let began_s = trial.measured.load_began_unix_s?;
     let window = &trial.measured.window;

@@ -19,13 +19,13 @@ use crate::trial::own_server::start_server;
 use crate::trial::{addresses, cluster, put_back, target};
 use crate::{Host, Lab, LabError, Load, Local, preflight};
 
-/// Everything that the trials of a run against one server need.
+/// Everything that the load tests of a run against one server need.
 pub struct TargetSetup {
     /// Address of the server.
     pub addr: Address,
     /// Observers of client and server.
     pub observation: Observation,
-    /// Load plan of the run, with target and CPUs filled in. Each trial changes some settings of this plan, such as
+    /// Load plan of the run, with target and CPUs filled in. Each load test changes some settings of this plan, such as
     /// intensity and times.
     pub load: LoadPlan,
     /// Duration of the test request, seconds; 0 if the test request failed and the load of S-Clients goes on without
@@ -194,7 +194,7 @@ impl TargetSetup {
         Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
     }
 
-    /// Returns the loads of a trial with a single load, whose plan is `plan`.
+    /// Returns the list of loads for a load test with a single load, whose plan is `plan`.
     pub(crate) fn single_load(&self, plan: LoadPlan) -> [Load<'_>; 1] {
         [Load { host: self.host(), addr: self.addr.clone(), plan }]
     }

@@ -1,5 +1,5 @@
-//! Trials in which the server sent answers without requests. In some protocols, only the order of the answers shows to
-//! which request each answer belongs. An answer without a request then shifts all later answers on its connection.
+//! Load tests in which the server sent answers without requests. In some protocols, only the order of the answers shows
+//! to which request each answer belongs. An answer without a request then shifts all later answers on its connection.
 
 use run::Trial;
 use run::number::count;
@@ -12,7 +12,7 @@ const MAX_DOUBTFUL_SHARE: f64 = 0.01;
 /// Flag that makes answers without a request recognizable, in protocols that have this flag.
 const TELLING_FLAG: &str = "answer-message";
 
-/// Returns the reason, with advice, why the rate and the response time of the trial are unknown; `None` if they are
+/// Returns the reason, with advice, why the rate and the response time of the load test are unknown; `None` if they are
 /// known.
 pub(super) fn refusal(trial: &Trial, loads: &[Load<'_>]) -> Option<String> {
     let tally = &trial.tally;

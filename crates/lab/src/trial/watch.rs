@@ -3,7 +3,7 @@
 
 use run::{Run, Side, Tick, TickDetail, Trial};
 
-/// State of a trial under load, for the live view.
+/// State of a running load test, for the live view.
 #[derive(Clone, Debug, Default)]
 pub struct LiveProgress {
     /// Sums over all agents' newest ticks (progress reports).
@@ -31,13 +31,13 @@ pub trait Watch: Send {
         false
     }
 
-    /// Reports the state of the trial a few times per second.
+    /// Reports the state of the load test a few times per second.
     fn progress(&mut self, _now: LiveProgress) {}
 
-    /// Reports a trial that was added to the run.
+    /// Reports a load test that was added to the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run after each trial. The run's findings may be older than its trials.
+    /// Reports the run after each load test. The run's findings may be older than its load tests.
     fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note that was added to the run.

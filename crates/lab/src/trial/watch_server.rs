@@ -1,4 +1,4 @@
-//! `loadline watch`: one trial without a generator, for the counters of a server under external load.
+//! `loadline watch`: one load test without a generator, for the counters of a server under external load.
 
 use std::path::Path;
 

@@ -138,7 +138,7 @@ impl UpstreamChain {
             .for_each(|family| none(round, family, why));
     }
 
-    /// Adds the upstreams of earlier trials to the process set of a new trial, at the trial's first sample.
+    /// Adds the upstreams of earlier load tests to the process set of a new one, at its first sample.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {

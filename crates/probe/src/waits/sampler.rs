@@ -39,7 +39,7 @@ const MIN_CONNECTIONS_NS: f64 = 50e6;
 /// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
 const MIN_STACKS_NS: f64 = 50e6;
 /// Number of rounds with stacks, counted from the first one, whose cost does not lengthen the next pause. These rounds
-/// read the symbols of the programs, which takes 50 ms once. A pause for this cost would be longer than a trial.
+/// read the symbols of the programs, which takes 50 ms once. A pause for this cost would be longer than a load test.
 const FIRST_STACK_ROUNDS: u32 = 2;
 
 /// State that the sampler and its thread share.

@@ -1,4 +1,4 @@
-//! Adds trials to the run, and writes the run's file.
+//! Adds load tests to the run, and writes the run's file.
 
 use run::{RequestPlan, Run, Tally, Trial};
 
@@ -6,13 +6,13 @@ use super::Lab;
 use crate::LabError;
 
 impl Lab<'_> {
-    /// Adds a request outside of trials, such as the test request, to the counts of the next trial that is kept.
+    /// Adds a single request, such as the request before any load, to the counts of the next load test that is kept.
     pub fn count(&mut self, single: &Tally) {
         self.single.merge(single);
     }
 
     /// Adds a single request to the counts of the class to which the first request of the plan's set belongs. If the
-    /// trial does not have this class, the last class is used.
+    /// load test does not have this class, the last class is used.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };
@@ -23,7 +23,7 @@ impl Lab<'_> {
         class.total.unexpected_status += single.unexpected_status;
     }
 
-    /// Adds a request that followed the last trial to the counts of that trial.
+    /// Adds a request that followed the last load test to the counts of that load test.
     pub(crate) fn count_afterwards(&mut self, single: &Tally) {
         let Some(mut trial) = self.run.trials.pop() else { return };
         self.count_class(single, &mut trial);
@@ -31,7 +31,7 @@ impl Lab<'_> {
         self.run.trials.push(trial);
     }
 
-    /// Adds a trial to the run, computes its counters and costs, and writes the run. The findings are computed only
+    /// Adds a load test to the run, computes its counters and costs, and writes the run. The findings are computed only
     /// when they are needed (see [`Lab::save`]).
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         let began_s = self.elapsed_s();
@@ -99,7 +99,7 @@ impl Lab<'_> {
     }
 }
 
-/// To save space, drops the sampled threads and databases of all trials except those that the findings describe.
+/// To save space, drops the sampled threads and databases of all load tests except those that the findings describe.
 fn drop_other_profiles(run: &mut Run) {
     let kept = [run.sampled_trial(), run.cpu_sampled_trial()];
     let others = run.trials.iter_mut().enumerate().filter(|(at, _)| !kept.contains(&Some(*at)));
