@@ -7,7 +7,7 @@ use sys::diag::Traffic;
 const MAX_DELAYED_ACK_MS: u32 = 500;
 
 /// Returns true if the last data on a client's connection was a request, and false if it was a reply. Returns `None` if
-/// the kernel's counters do not decide between the two.
+/// the kernel's counters do not show which of the two it was.
 ///
 /// The kernel keeps the times of the last sent and of the last received data, in ticks of up to 10 ms. A busy
 /// connection pool sends the next request within the tick in which the last reply came, so both times are often equal.

@@ -231,7 +231,8 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
 }
 
 /// Returns true if one of these processes has a socket open, or an io_uring, which may keep sockets open. Every server
-/// has one of the two. Returns `None` if the function found neither but could not read the descriptors of some process.
+/// has a socket or an io_uring open. Returns `None` if the function found neither but could not read the descriptors of
+/// some process.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

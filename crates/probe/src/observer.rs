@@ -1,6 +1,6 @@
 //! The observer of a host, which makes all readings on that host during a load test. The observer takes plain data
-//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). It can therefore run in the conductor (the
-//! process that controls the load tests) or in an agent on another machine.
+//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). The observer can therefore run in the conductor
+//! (the process that controls the load tests) or in an agent on another machine.
 //!
 //! An [`Observer`] lasts for a run (a series of load tests), and a [`Watching`] for one load test. Files stay open
 //! between two load tests, because the first sample of a new probe opens hundreds of files. Opening files during each
@@ -23,8 +23,8 @@ use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 pub struct Observer {
     spec: ObserverSpec,
     kept: Arc<Mutex<Option<Probe>>>,
-    /// Program files whose symbols were read. They are kept for the next load tests, because reading a large file takes
-    /// about 0.1 s.
+    /// Program files whose symbols were read. The files are kept for the next load tests, because reading a large file
+    /// takes about 0.1 s.
     images: stacks::Images,
 }
 
@@ -96,7 +96,7 @@ fn interval(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.01, 3600.0))
 }
 
-/// An observer during a load test. It samples until [`Watching::finish`].
+/// An observer during a load test. The observer samples until [`Watching::finish`].
 pub struct Watching {
     sampler: Sampler,
     waits: Option<WaitSampler>,

@@ -353,8 +353,8 @@ mod tests {
         assert_eq!(thread.probe.effort().late, 3);
     }
 
-    /// An earlier version took a sample exactly every 500 ms. It therefore always saw a server that accepts connections
-    /// every 50 ms in the same state.
+    /// An earlier version took a sample exactly every 500 ms. That version therefore always saw a server that accepts
+    /// connections every 50 ms in the same state.
     #[test]
     fn moments_are_not_in_step_with_a_periodic_server() {
         let (interval_ns, period_ns) = (500_000_000, 50_000_000);

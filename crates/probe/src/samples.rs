@@ -1,5 +1,5 @@
-//! Values of one instance's counter, one value per row of a recording. When rows are merged, a level (a gauge such as
-//! memory in use) gets the mean of their values, and its largest value is kept as a peak. A growing counter keeps its
+//! Values of one instance's counter, one value per row of a recording. Merging rows replaces the values of a level (a
+//! gauge such as memory in use) by their mean, and keeps the largest value as a peak. A growing counter keeps its
 //! newest value.
 
 /// Values of one column.
@@ -45,8 +45,8 @@ impl Samples {
         self.first.is_none()
     }
 
-    /// Writes a value. If one sample writes twice, the second value replaces the first one. If a later sample writes a
-    /// level into the same row, the row gets the mean of all levels written by its samples.
+    /// Writes a value. If one sample writes twice, the second value replaces the first value. If a later sample writes
+    /// a level into the same row, the row gets the mean of all levels written by its samples.
     pub(crate) fn put(&mut self, at: Place, value: f64) {
         self.first.get_or_insert(value);
         let shares_row = self.values.len() > at.row && self.newest.row == at.row;

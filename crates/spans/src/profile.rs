@@ -79,7 +79,7 @@ mod tests {
     fn self_time_is_the_duration_without_the_children_and_overlaps_count_once() {
         let mut store = Store::default();
         for (trace, at) in [(1, 0), (2, 1000)] {
-            // The children of the request overlap, and the last one ends after its parent.
+            // The children of the request overlap, and the last child ends after its parent.
             add(&mut store, trace, (10, 0), "GET /", (at, at + 100));
             add(&mut store, trace, (11, 10), "SELECT", (at + 10, at + 40));
             add(&mut store, trace, (12, 10), "SELECT", (at + 30, at + 50));

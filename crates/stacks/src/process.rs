@@ -111,8 +111,8 @@ impl Process {
         self.python.as_mut()?.stack(tid)
     }
 
-    /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, these are the
-    /// Python frames, preceded by the named native functions that Python code called outside of the interpreter.
+    /// Returns the frames of a thread that waits in the kernel, innermost first. For a Python process, the result has
+    /// the Python frames, preceded by the named native functions that Python code called outside of the interpreter.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

@@ -20,8 +20,8 @@ const MAX_RULES: usize = 1 << 16;
 /// Mask of the bits of a code address. On aarch64, the higher bits may contain a signature of the address.
 const ADDRESS_BITS: u64 = (1 << 48) - 1;
 
-/// Code addresses of a stack, innermost first. The first address is the thread's program counter; the others are return
-/// addresses.
+/// Code addresses of a stack, innermost first. The first address is the thread's program counter, and the other
+/// addresses are return addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Addresses {
     /// Addresses of code, from the innermost frame.

@@ -12,8 +12,8 @@ use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 use sys::clock::sleep_until_ns;
 
 /// Minimum number of CPU samples in a profile. Sampling continues until the profile has this number, because a busy
-/// machine collects samples slowly. With this number, a function that uses 95 % of the CPU time gets at most 80 % of
-/// the samples in about 1 of 28,000 runs, and [`assert_hot`] then fails.
+/// machine collects samples slowly. A function that uses 95 % of the CPU time may get at most 80 % of this number of
+/// samples, so [`assert_hot`] fails. This happens in about 1 of 28,000 runs.
 const SAMPLES: u64 = 60;
 
 /// Maximum time to collect [`SAMPLES`] samples.

@@ -66,7 +66,7 @@ impl Drop for Holder {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
         // Usually, no process is left here. But if the process that kept the namespace alive was killed, it could not
-        // kill the others.
+        // kill the other processes.
         end_all_in(&self.netns);
     }
 }

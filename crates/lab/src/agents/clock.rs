@@ -82,8 +82,8 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a new reading, unless it is older than the last one. A new reading is also dropped if the last reading is
-    /// still more accurate and the two readings agree within their maximum errors.
+    /// Keeps a new reading, unless it is older than the last reading. A new reading is also dropped if the last reading
+    /// is still more accurate and the two readings agree within their maximum errors.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -96,8 +96,9 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // From here on, the new reading is kept. It replaces the last reading if the two are too close in time, or
-            // if the last reading is too close to the one before it (see [`MIN_READING_GAP_NS`]).
+            // From here on, the new reading is kept. The new reading replaces the last reading if these two are too
+            // close in time. It also does so if the last reading is too close to the reading before (see
+            // [`MIN_READING_GAP_NS`]).
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -125,8 +126,8 @@ impl Clock {
     }
 
     /// Returns the offset at a time on our clock, nanoseconds, interpolated between the two nearest readings. Before
-    /// the first reading, returns the offset of the first one; after the last reading, the offset of the last one.
-    /// Returns 0 if there is no reading.
+    /// the first reading, returns the offset of the first reading. After the last reading, returns the offset of the
+    /// last reading. Returns 0 if there is no reading.
     pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));

@@ -132,7 +132,7 @@ impl Steps<'_> {
         judge::average(&self.state.searches.iter().map(|search| search.start_s).collect::<Vec<_>>())
     }
 
-    /// Returns the mean warm-up of turns, seconds.
+    /// Returns the mean warm-up of the servers' turns, seconds.
     fn warm_up_s(&self, members: &[Member]) -> f64 {
         let of = |member: &Member| self.state.plan.profiles[member.place.profile].warm_up_s;
         judge::average(&members.iter().map(of).collect::<Vec<_>>())

@@ -10,15 +10,15 @@ use crate::servers::START_S;
 const SEARCH_SHARE: f64 = 0.5;
 /// Maximum length of a search, seconds. A longer search would hardly find a different capacity.
 const MAX_SEARCH_S: f64 = 120.0;
-/// Number of rounds for which the turns are planned. After the four most extreme of twelve values are left out, eight
-/// remain.
+/// Number of rounds for which the turns of the servers are planned. After the four most extreme of twelve values are
+/// left out, eight remain.
 const PREFERRED_ROUNDS: f64 = 12.0;
 /// Maximum number of rounds. With more rounds, the confidence intervals would hardly become narrower.
 const MAX_ROUNDS: u32 = 40;
-/// Shortest and longest measurement in a turn, seconds.
+/// Shortest and longest measurement of a server in one of its turns, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
-/// Time of a turn in addition to start, warm-up and measurement, seconds. In this time, the agents start, the last
-/// answers arrive, and the server ends.
+/// Time of a server's turn in addition to its start, warm-up and measurement, seconds. In this time, the agents start,
+/// the last answers arrive, and the server ends.
 const TURN_OVERHEAD_S: f64 = 0.6;
 
 /// Returns the shortest useful budget for `entries` servers, seconds, given the warm-up of each load.
@@ -37,8 +37,8 @@ pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) 
     (each_s - around_s).clamp(SHORTEST_SEARCH_S, MAX_SEARCH_S)
 }
 
-/// Returns the expected overhead of the next search, seconds. This is the larger of two values: `last_s`, and the mean
-/// of `last_s` and the earlier expectation `before_s`. A machine that was slow once is often slow again.
+/// Returns the expected overhead of the next search, seconds. The result is the larger of two values: `last_s`, and the
+/// mean of `last_s` and the earlier expectation `before_s`. A machine that was slow once is often slow again.
 pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
@@ -50,7 +50,7 @@ pub(super) fn window_s(left_s: f64, turns: usize, start_s: f64, warm_up_s: f64) 
     (each_s - turn_s(0.0, start_s, warm_up_s)).clamp(WINDOW_S.0, WINDOW_S.1)
 }
 
-/// Returns the expected length of a turn, seconds.
+/// Returns the expected length of a server's turn (start, warm-up and one measurement), seconds.
 pub(super) fn turn_s(window_s: f64, start_s: f64, warm_up_s: f64) -> f64 {
     start_s + warm_up_s + window_s + TURN_OVERHEAD_S
 }

@@ -20,7 +20,7 @@ pub trait Host: Send {
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
     /// Returns an identifier of the host's machine and network namespace. Two hosts with equal identifiers are the same
-    /// machine and namespace. An agent that was started through one of them may take a task for the other.
+    /// machine and namespace. An agent that was started through one of these hosts may take a task for the other host.
     fn place(&self) -> String;
 
     /// Returns true if the host counts as another machine: its clock is compared with ours, and it has its own

@@ -9,10 +9,10 @@
 //! halves, but the throughput of the other programs stays the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. One measure was the lever's share of all written
-//! and read bytes. It leaves out the flushes and the gaps between the lever's writes. On a disk of 8 GB/s, this share
-//! was a sixth, but throughput fell by more than a third. This gave elasticities of 2.9 to 3.6, although an elasticity
-//! should not exceed 1. The other measure was the duration of the lever's calls. It depends on the slowest parts of a
-//! call, flush and wake-up, and gave elasticities of 0.5 to 2.5.
+//! and read bytes. This share leaves out the flushes and the gaps between the lever's writes. On a disk of 8 GB/s, this
+//! share was a sixth, but throughput fell by more than a third. The elasticities were then 2.9 to 3.6, although an
+//! elasticity should not exceed 1. The other measure was the duration of the lever's calls. This duration depends on
+//! the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -48,8 +48,8 @@ const O_DIRECT: i32 = sys::param::O_DIRECT;
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Minimum reported speed of the disk. A slot (short time interval) gets this value if other programs read and wrote no
-/// bytes during the slot. The value must be positive, because its logarithm is taken.
+/// Minimum reported speed of the disk. A time slot gets this value if other programs read and wrote no bytes during the
+/// time slot. The value must be positive, because its logarithm is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
@@ -134,8 +134,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the slots (time intervals) with the lever on. Number and size are derived
-/// from the requests that other programs send to the disk in the slots with the lever off.
+/// Number of writers and size of writes for the time slots with the lever on. Number and size are derived from the
+/// requests that other programs send to the disk in the time slots with the lever off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -148,8 +148,8 @@ impl WriteDose {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// Sets all three fields according to the requests of other programs in a slot with the lever off. The slot lasted
-    /// `ms` milliseconds.
+    /// Sets all three fields according to the requests of other programs in a time slot with the lever off. The time
+    /// slot lasted `ms` milliseconds.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);
@@ -217,7 +217,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes in the slots with the lever on. Adds the size of each write to `own_bytes`.
+    /// Writes in the time slots with the lever on. Adds the size of each write to `own_bytes`.
     fn write(&self, slot_clock: &SlotClock) -> Result<(), String> {
         let memory = vec![0x5a_u8; WRITE_BYTES[1] + ALIGN_BYTES];
         let from = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);

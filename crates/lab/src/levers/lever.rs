@@ -23,7 +23,7 @@ pub enum Pull {
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Checks that the lever's host has what the lever needs; `None` if the lever works on every host.
         check: Option<HostCheck>,
-        /// Uses the lever until the last slot ends or the lever is stopped.
+        /// Uses the lever until the last time slot ends or the lever is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
     /// The generator's open loop changes its request rate in short time slots of one load.
@@ -85,10 +85,11 @@ pub struct Lever {
     pub tests: &'static [&'static str],
     /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
-    /// True if every experiment with slots uses the lever, whatever the verdict is. The elasticities that the levers
-    /// show (changes of throughput relative to changes of speed) add up to 1 only if all of these levers were used.
+    /// True if every experiment with time slots uses the lever, whatever the verdict is. The elasticities that the
+    /// levers show (changes of throughput relative to changes of speed) add up to 1 only if all of these levers were
+    /// used.
     pub always: bool,
-    /// Shortest slot in which the lever's effect is visible, seconds.
+    /// Shortest time slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
     /// Planned dose: share of the tested resource to take away; negative if the lever adds to the resource. The agents
     /// of some levers measure the actual dose.
@@ -146,7 +147,8 @@ pub struct LeverTargets {
 }
 
 impl Lever {
-    /// Returns true if the lever needs its own load test, because its slots are longer than those of the other levers.
+    /// Returns true if the lever needs its own load test, because its time slots are longer than those of the other
+    /// levers.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }

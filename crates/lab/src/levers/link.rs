@@ -18,7 +18,7 @@ pub(super) const ROW: Lever = Lever {
     // The testbed belongs to this user and exists for experiments, so the lever affects nobody else.
     needs: Prove::Default,
     always: false,
-    // Slots are long, because the queue of a slowed link empties only in the next slot.
+    // Time slots are long, because the queue of a slowed link empties only in the next time slot.
     slot_s: 0.15,
     planned: 1.0 - REMAINING_SHARE,
     rights: "client and server on two hosts of one testbed of this user, whose medium has a rate",

@@ -2,7 +2,7 @@
 //! change of throughput, divided by the relative change of the resource's speed. Each lever has its own file and one
 //! row in [`LEVERS`].
 //!
-//! A lever that is switched on and off in slots (short parts of a load) runs in its own agent. Such a lever can
+//! A lever that is switched on and off in time slots (short parts of a load) runs in its own agent. Such a lever can
 //! therefore run on every host on which an agent can start. The agent's standard input is a pipe from the conductor,
 //! and the agent ends when this pipe is closed. No lever therefore outlives the conductor. A lever that needs new
 //! connections or different requests compares two loads that take turns.
@@ -77,9 +77,9 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     }
 }
 
-/// Uses a lever as planned, until its last slot ends or the lever is stopped. Calls `ready` when everything is prepared
-/// for the first slot or the first switch, and again after each switch. Does not call `ready` if the plan already names
-/// the start time of the slots.
+/// Uses a lever as planned, until its last time slot ends or the lever is stopped. Calls `ready` when everything is
+/// prepared for the first time slot or the first switch, and again after each switch. Does not call `ready` if the plan
+/// already names the start time of the time slots.
 pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
@@ -113,8 +113,8 @@ fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: imp
     }
 }
 
-/// Waits for the start of the load. Returns the plan, with the start time of its slots and with the processes to act
-/// on. Returns `None` if the lever is stopped before the load starts.
+/// Waits for the start of the load. Returns the plan, with the start time of its time slots and with the processes to
+/// act on. Returns `None` if the lever is stopped before the load starts.
 fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

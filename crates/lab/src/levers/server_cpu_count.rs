@@ -30,10 +30,9 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Length of a slot (time interval with or without the lever), seconds. The kernel moves load between CPUs within
-/// tenths of a second. In a measurement, one of two CPUs was taken from a threaded Python server. The server had 76 %
-/// of its rate in the first 10 ms, 86 % after 50 ms, and 94 % from 70 ms on. The first 70 ms of a slot are not
-/// measured.
+/// Length of a time slot, seconds. The kernel moves load between CPUs within tenths of a second. In a measurement, one
+/// of two CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after
+/// 50 ms, and 94 % from 70 ms on. The first 70 ms of a time slot are not measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. On each of its CPUs, a
 /// server on two CPUs has between half of this weight and the whole weight. Eight processes therefore leave the server
@@ -117,7 +116,7 @@ mod tests {
         if allowed.len() < 2 {
             return;
         }
-        // The first slot begins late, so that all processes have started even if other tests run at the same time.
+        // The first time slot begins late, so that all processes have started even if other tests run at the same time.
         let slots = run::SlotPlan { first_s: 0.5, slot_s: 0.4, settle_s: 0.2, count: 10 };
         let plan = LeverPlan {
             lever: ROW.id.into(),

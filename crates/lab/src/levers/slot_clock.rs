@@ -1,5 +1,4 @@
-//! Clock of a lever's slots (time intervals with the lever on or off) on the lever's host. The clock also notices
-//! commands to stop the lever.
+//! Clock of a lever's time slots on the lever's host. The clock also notices commands to stop the lever.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -10,8 +9,8 @@ use sys::clock;
 /// Maximum time between two checks for a stop, nanoseconds.
 const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
-/// Start and end times of a lever's slots on this host's clock, with a flag to stop. All threads of the lever share
-/// this value.
+/// Start and end times of a lever's time slots on this host's clock, with a flag to stop. All threads of the lever
+/// share this value.
 pub(super) struct SlotClock {
     pub(super) plan: LeverPlan,
     origin_ns: u64,
@@ -25,13 +24,13 @@ impl SlotClock {
         Self { plan: plan.clone(), origin_ns, stop: AtomicBool::new(false) }
     }
 
-    /// Returns start and end of a slot, nanoseconds of CLOCK_MONOTONIC.
+    /// Returns start and end of a time slot, nanoseconds of CLOCK_MONOTONIC.
     pub(super) fn whole_ns(&self, slot: usize) -> (u64, u64) {
         self.at(&SlotPlan { settle_s: 0.0, ..self.plan.slots }, slot)
     }
 
-    /// Returns start and end of the measured part of a slot, nanoseconds of CLOCK_MONOTONIC. The measured part begins
-    /// after the lever's effect has settled.
+    /// Returns start and end of the measured part of a time slot, nanoseconds of CLOCK_MONOTONIC. The measured part
+    /// begins after the lever's effect has settled.
     pub(super) fn measured_ns(&self, slot: usize) -> (u64, u64) {
         self.at(&self.plan.slots, slot)
     }
@@ -66,7 +65,7 @@ impl SlotClock {
         self.stop.store(true, Relaxed);
     }
 
-    /// Ends the slots because a thread could not be started. Returns the reason for the user.
+    /// Ends the time slots because a thread could not be started. Returns the reason for the user.
     pub(super) fn end_for_lack_of_threads(&self, error: &std::io::Error) -> String {
         self.end();
         format!("no thread could be started: {}", sys::exhausted::why_not_started(error))
@@ -114,8 +113,8 @@ impl SlotClock {
         }
     }
 
-    /// Calls `set` at the start of each slot in which the lever must be switched on or off. Returns the speed of the
-    /// resource in each slot: `speed` in the slots with the lever on, and 1 in the others.
+    /// Calls `set` at the start of each time slot in which the lever must be switched on or off. Returns the speed of
+    /// the resource in each time slot: `speed` in the time slots with the lever on, and 1 in the other time slots.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,

@@ -1,11 +1,11 @@
-//! CPU thief: in the slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
+//! CPU thief: in the time slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
 //!
-//! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
+//! In the other time slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
 //! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
 //! version, the threads woke up only while the lever was on. The cost of the switches then looked like a part of the
 //! stolen time. The elasticities of nginx and its generator (changes of throughput relative to changes of CPU speed)
-//! added up to 1.16 instead of 1. With wake-ups in all slots, these elasticities add up to 1.08. Both sums are medians
-//! of five experiments with each version, in alternation.
+//! added up to 1.16 instead of 1. With wake-ups in all time slots, these elasticities add up to 1.08. Both sums are
+//! medians of five experiments with each version, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
@@ -40,13 +40,13 @@ const TURNS_PER_RESPONSE: f64 = 8.0;
 const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
-/// Shortest slot (time interval with or without the lever), seconds: thirty times the thief's shortest turn. In short
-/// slots, the speed of the machine changes less from one slot to the next. For nginx, the half-width of an elasticity's
-/// confidence interval was 0.11 with slots of 60 ms or 30 ms, and 0.07 with 15 ms. These values are medians of five
-/// experiments with each length, in alternation.
+/// Shortest time slot, seconds: thirty times the thief's shortest turn. In short time slots, the speed of the machine
+/// changes less from one time slot to the next. For nginx, the half-width of an elasticity's confidence interval was
+/// 0.11 with time slots of 60 ms or 30 ms, and 0.07 with 15 ms. These values are medians of five experiments with each
+/// length, in alternation.
 pub(super) const SLOT_S: f64 = 0.015;
 
-/// Returns the plan of a CPU thief. The slots of the plan are filled in later.
+/// Returns the plan of a CPU thief. The time slots of the plan are filled in later.
 pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTargets) -> LeverPlan {
     LeverPlan {
         lever: lever.into(),
@@ -67,14 +67,14 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one CPU thief.
 struct Theft {
     slot_clock: SlotClock,
-    /// Number of CPUs that the slowed processes may use at the same time. This is the number of the thief's CPUs, or
+    /// Number of CPUs that the slowed processes may use at the same time. The number is that of the thief's CPUs, or
     /// less if the processes and the thief share a CPU quota.
     room: f64,
-    /// CPU time that all threads took in each slot, nanoseconds.
+    /// CPU time that all threads took in each time slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
 }
 
-/// Takes CPU time in the plan's slots with the lever on, until the last slot ends or the lever is stopped.
+/// Takes CPU time in the plan's time slots with the lever on, until the last time slot ends or the lever is stopped.
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut plan = plan.clone();
     if plan.cpus.is_empty() {
@@ -112,7 +112,7 @@ fn shared_quota(plan: &LeverPlan) -> Option<f64> {
 }
 
 impl Theft {
-    /// Runs one thread of the thief through all slots.
+    /// Runs one thread of the thief through all time slots.
     fn spin(&self, cpu: u32) {
         let plan = &self.slot_clock.plan;
         if sys::limits::confine_to_cpus(&[cpu]).is_err() {
@@ -172,7 +172,7 @@ impl Theft {
         Ok(seen.into_iter().map(|of_slot| of_slot.unwrap_or((Some(f64::NAN), f64::NAN))).collect())
     }
 
-    /// Returns the share of the usable CPU time (`room`) that the thief took in each slot, 0 to 1.
+    /// Returns the share of the usable CPU time (`room`) that the thief took in each time slot, 0 to 1.
     fn taken(&self) -> Vec<f64> {
         let plan = &self.slot_clock.plan;
         let room = plan.slots.slot_s * 1e9 * self.room.max(1e-3);

@@ -213,8 +213,8 @@ impl Samplers {
         let ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
         let whole = Window { begin_s: 0.0, end_s: trial.measured.window.end_s };
-        // For a load of hours, these values would need much memory. They are for searches, which never measure for
-        // hours.
+        // For a load of hours, these values would need much memory. Only searches use these values, and no search
+        // measures for hours.
         if whole.length_s() <= MAX_OTHERS_S {
             trial.measured.others = other_programs::others(&cpu_use, whole);
         }

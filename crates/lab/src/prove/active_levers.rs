@@ -35,7 +35,7 @@ pub(super) struct ActiveLevers {
 
 impl ActiveLevers {
     /// Starts the agents of each lever, which then wait for the start of the load. `on` has one list per lever: true
-    /// for each slot in which the lever is on.
+    /// for each time slot in which the lever is on.
     pub(super) fn prepare(
         setup: &TargetSetup,
         program: &Path,
@@ -136,7 +136,7 @@ impl ActiveLevers {
     }
 }
 
-/// Averages the results of one lever over its hosts, slot by slot.
+/// Averages the results of one lever over its hosts, time slot by time slot.
 fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart {
     let mean = |of: fn(&LeverPart) -> &Vec<f64>| {
         let all: Vec<&Vec<f64>> = parts.clone().map(of).collect();

@@ -47,8 +47,8 @@ fn possible(
     }
 }
 
-/// Asks the lever's host whether a lever can be used that is switched on and off in slots. Returns the facts that were
-/// found there.
+/// Asks the lever's host whether a lever can be used that is switched on and off in time slots. Returns the facts that
+/// were found there.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,

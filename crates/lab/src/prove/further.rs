@@ -9,19 +9,19 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Usual time for a load test with fewer CPUs, seconds. It covers 18 slots of 150 ms, the start of the load, and 1.5 s
-/// in case the slots of the other levers end late.
+/// Usual time for a load test with fewer CPUs, seconds. This time covers 18 time slots of 150 ms, the start of the
+/// load, and 1.5 s in case the time slots of the other levers end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the load test with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
 /// Share of the experiment's remaining time for the load test with fewer CPUs, if this share is longer than
 /// [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
-/// Factor by which the planned time of the other levers' slots is multiplied. The slots may take longer than planned,
-/// because agents must start first.
+/// Factor by which the planned time of the other levers' time slots is multiplied. The time slots may take longer than
+/// planned, because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Minimum time that must remain for the slots of the other levers, seconds. If less time would remain, there is no
-/// load test with fewer CPUs.
+/// Minimum time that must remain for the time slots of the other levers, seconds. If less time would remain, there is
+/// no load test with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Reason why a further lever was not used.
@@ -72,16 +72,16 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the time for the load test with fewer CPUs, seconds. Returns 0 if the slots of the other levers, which need
-/// at least `slots_s`, leave less than [`MIN_COUNT_S`]. These slots come first, because a load test with fewer CPUs
-/// shows nothing unless the effect of the CPUs' speed is known.
+/// Returns the time for the load test with fewer CPUs, seconds. Returns 0 if the time slots of the other levers, which
+/// need at least `slots_s`, leave less than [`MIN_COUNT_S`]. These time slots come first, because a load test with
+/// fewer CPUs shows nothing unless the effect of the CPUs' speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
 /// Returns `least_s`, the shortest time for turns with more load or more source addresses. Returns 0 if too little time
-/// for the slots of the other levers would remain.
+/// for the time slots of the other levers would remain.
 pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }
 }
@@ -118,8 +118,8 @@ mod tests {
         assert_eq!((turns_seconds(7.9, 0.5, 4.5), turns_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
     }
 
-    /// With responses of 0.13 s, the slots of all levers except `fewer CPUs` need 7.3 s (the second argument). An
-    /// earlier version left only 5.5 s for these slots.
+    /// With responses of 0.13 s, the time slots of all levers except `fewer CPUs` need 7.3 s (the second argument). An
+    /// earlier version left only 5.5 s for these time slots.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

@@ -3,11 +3,11 @@
 //!
 //! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The lever that
 //! tests the verdict is used first. If this lever needs a different load, that load takes turns with the plain load
-//! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]). The
-//! levers that every experiment uses are switched in the slots of the same load. The elasticities of all these levers
-//! add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, whole CPUs are taken away
-//! last, in a separate load test. If throughput does not depend on that CPU, and perhaps no resource is full, a load
-//! with more connections is tried last.
+//! ([`turns`]). If this lever can act during a load, it is switched on and off in time slots of one load ([`slots`]).
+//! The levers that every experiment uses are switched in the time slots of the same load. The elasticities of all these
+//! levers add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, whole CPUs are
+//! taken away last, in a separate load test. If throughput does not depend on that CPU, and perhaps no resource is
+//! full, a load with more connections is tried last.
 
 mod active_levers;
 mod choose;
@@ -83,8 +83,8 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
 }
 
 /// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
-/// tests the verdict comes first. Each other lever that needs turns gets a share of the time. The levers with slots
-/// come last, all in one load.
+/// tests the verdict comes first. Each other lever that needs turns gets a share of the time. The levers with time
+/// slots come last, all in one load.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -135,10 +135,10 @@ pub(crate) fn prove_all(
     slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Slows resources while one load runs. Switches each lever on and off in short slots of this load. If throughput may
-/// depend on the server's CPUs, takes whole CPUs away afterwards, under another load with at most `most` connections.
-/// If throughput does not depend on the CPUs, uses the lever `load`, which adds connections. The experiment ends at
-/// `end_s`, in seconds since the start of the run.
+/// Slows resources while one load runs. Switches each lever on and off in short time slots of this load. If throughput
+/// may depend on the server's CPUs, takes whole CPUs away afterwards, under another load with at most `most`
+/// connections. If throughput does not depend on the CPUs, uses the lever `load`, which adds connections. The
+/// experiment ends at `end_s`, in seconds since the start of the run.
 fn slots_and_more(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -176,8 +176,8 @@ fn slots_and_more(
     }
 }
 
-/// Returns the shortest time for turns under a load, seconds. Returns 0 if the slots, which take at least `slots_s`,
-/// would then not fit into the remaining part of `left_s`.
+/// Returns the shortest time for turns under a load, seconds. Returns 0 if the time slots, which take at least
+/// `slots_s`, would then not fit into the remaining part of `left_s`.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
 }
@@ -193,7 +193,7 @@ pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
-/// Returns the shortest time for the slots of one lever, seconds, under the load that needs the least time.
+/// Returns the shortest time for the time slots of one lever, seconds, under the load that needs the least time.
 fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
     points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
 }
@@ -280,8 +280,8 @@ fn in_turns(
     Ok(())
 }
 
-/// Uses levers in slots until `end_s`, in seconds since the start of the run. A lever that needs a load test of its own
-/// is not checked here, because the caller has checked that it can be used.
+/// Uses levers in time slots until `end_s`, in seconds since the start of the run. A lever that needs a load test of
+/// its own is not checked here, because the caller has checked that it can be used.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -339,7 +339,7 @@ fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &
     Ok(())
 }
 
-/// Records why no slots were run, unless turns have already tested the throughput.
+/// Records why no time slots were run, unless turns have already tested the throughput.
 fn note_no_slots(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();

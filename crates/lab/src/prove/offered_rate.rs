@@ -1,6 +1,6 @@
 //! Uses levers under an offered rate of requests. Only one lever is on at a time, with a dose (slowdown) that does not
-//! overload the server. Slots (time intervals with or without a lever) are so long that the queue of one slot drains
-//! before the next slot is measured. One of the levers changes the rate itself.
+//! overload the server. Time slots are so long that the queue of one time slot drains before the next time slot is
+//! measured. One of the levers changes the rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -22,14 +22,15 @@ const MIN_COMPLETED_RATIO: f64 = 0.97;
 const MAX_DEVIATIONS: f64 = 3.0;
 /// Maximum utilization of the server while a lever with a fixed dose is on.
 const MAX_UTILIZATION: f64 = 0.9;
-/// Minimum length of a slot, and length of the unmeasured part at its start, in relaxation times of the queue (see
+/// Minimum length of a time slot, and length of the unmeasured part at its start, in relaxation times of the queue (see
 /// [`relaxation_s`]).
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
-/// Shortest and longest slot, seconds.
+/// Shortest and longest time slot, seconds.
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
-/// Maximum length to which slots are extended if there is spare time, seconds.
+/// Maximum length to which time slots are extended if there is spare time, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
-/// Maximum number of blocks of slots. In a block, each lever is on in one slot, and the other slots have no lever.
+/// Maximum number of blocks of time slots. In a block, each lever is on in one time slot, and the other time slots have
+/// no lever.
 const MAX_BLOCKS: usize = 48;
 /// Maximum share of failed requests while levers are used.
 const MAX_FAILED_SHARE: f64 = 0.01;
@@ -74,7 +75,7 @@ fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the slots for a number of levers within `seconds`. The error says why this is not possible.
+/// Plans the time slots for a number of levers within `seconds`. The error says why this is not possible.
 fn slots(
     at: &AtRate,
     dose: f64,
@@ -136,7 +137,7 @@ pub(super) fn trial(
     Ok(proof_trial(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
 }
 
-/// Returns the load with a rate that is `times` as high in the slots in which `more` is true.
+/// Returns the load with a rate that is `times` as high in the time slots in which `more` is true.
 fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> LoadPlan {
     let Intensity::Open { rate, .. } = load.intensity else { return load };
     let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };
@@ -172,7 +173,7 @@ fn proof_trial(
 }
 
 /// Refuses the results if fewer than [`MIN_COMPLETED_RATIO`] of the offered requests were completed under a lever. The
-/// requests that remain in the queue would affect the results of the levers in the following slots. The number of
+/// requests that remain in the queue would affect the results of the levers in the following time slots. The number of
 /// completed requests varies like a Poisson count, so a shortfall that may be chance is not refused.
 fn check_no_backlog(
     completed_rate: &[f64],

@@ -8,9 +8,9 @@ use crate::TargetSetup;
 /// Preferred minimum number of connections of an experiment. With fewer connections, one late wake-up makes the server
 /// idle.
 const MIN_CONNECTIONS: u32 = 8;
-/// Minimum time, seconds, for which the requests in flight must keep a server busy: four times the shortest piece of
-/// time that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while the other
-/// side stays busy.
+/// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four times the
+/// shortest piece of time that a lever takes from a CPU. A lever can then stop the generator or the server for one
+/// piece while the other side stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
@@ -156,10 +156,10 @@ impl OperatingPoint {
     }
 
     /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
-    /// load has at least eight requests in flight, so that late wake-ups do not matter. It also has at least four
-    /// requests in flight per request that the server handles at the same time. The third load has two requests in
-    /// flight per request that the server handles at the same time. Fewer connections mean a shorter queue and shorter
-    /// slots.
+    /// load has at least eight requests in flight, so that late wake-ups do not matter. The second load also has at
+    /// least four requests in flight per request that the server handles at the same time. The third load has two
+    /// requests in flight per request that the server handles at the same time. Fewer connections mean a shorter queue
+    /// and shorter time slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -190,7 +190,7 @@ fn served(run: &Run) -> Option<f64> {
 }
 
 /// Returns true if the server refused or failed a considerable part of the requests. An experiment with such a load
-/// would measure the rate of refusals, because the slots count all answers.
+/// would measure the rate of refusals, because the time slots count all answers.
 fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }

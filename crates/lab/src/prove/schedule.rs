@@ -1,44 +1,44 @@
-//! Schedule of the levers. The load is divided into slots (short time intervals). Each lever is on in half of the
-//! slots, in random order. Slots are so short that the speed of the machine drifts little within one slot.
+//! Schedule of the levers. The load is divided into time slots. Each lever is on in half of the time slots, in random
+//! order. Time slots are so short that the speed of the machine drifts little within one time slot.
 
 use run::SlotPlan;
 
 use crate::levers::Lever;
 
 /// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the experiment gets 9 s. The slots that slow server and generator get about half of this time if a load test with
-/// fewer CPUs follows.
+/// s, the experiment gets 9 s. The time slots that slow server and generator get about half of this time if a load test
+/// with fewer CPUs follows.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment, if response times are long.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
-/// Number of slots in a block. In each block, a lever is on as often as it is off.
+/// Number of time slots in a block. In each block, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of slots at the end with all levers off. These slots show whether throughput recovers.
+/// Number of time slots at the end with all levers off. These time slots show whether throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Maximum number of slots. If there is more time, the slots become longer.
+/// Maximum number of time slots. If there is more time, the time slots become longer.
 const MAX_SLOTS: u32 = 800;
-/// Shortest slot, seconds.
+/// Shortest time slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
-/// Shortest slot with a lever on another host, seconds. The clock of another host is known only within half a round
-/// trip, so the limits of shorter slots would be too inexact.
+/// Shortest time slot with a lever on another host, seconds. The clock of another host is known only within half a
+/// round trip, so the limits of shorter time slots would be too inexact.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
-/// Requirements for the slots of an experiment.
+/// Requirements for the time slots of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Density {
-    /// Number of requests that a slot should complete.
+    /// Number of requests that a time slot should complete.
     requests: f64,
-    /// Minimum length of a slot as a multiple of the response time. In a slot of this length, few of the completed
-    /// requests began in the preceding slot.
+    /// Minimum length of a time slot as a multiple of the response time. In a time slot of this length, few of the
+    /// completed requests began in the preceding time slot.
     responses: f64,
-    /// Minimum number of slots, if the levers do not need more.
+    /// Minimum number of time slots, if the levers do not need more.
     slots: u32,
-    /// Maximum length of a slot, seconds.
+    /// Maximum length of a time slot, seconds.
     longest_s: f64,
-    /// Maximum share of a slot to leave out at its start.
+    /// Maximum share of a time slot to leave out at its start.
     settle: f64,
-    /// Preferred number of slots if time is short and the levers do not need more. If there is time for more slots,
-    /// they become longer instead.
+    /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more time
+    /// slots, they become longer instead.
     preferred: u32,
 }
 
@@ -49,27 +49,27 @@ const AMPLE: Density =
 /// interval is better than none.
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Requirements for a server that completes few requests per second. A request that spans two slots is counted as a
-/// fraction in each slot, so a few completions per slot are enough. Only a small part at the start of a slot is left
-/// out. A request that spans two slots weakens the effect at the end of a slot, too. In a simulation, a full CPU
-/// handles one request of 0.1 s at a time, and the dose is one half. The measured elasticity is 0.82 if half of a slot
-/// of three requests is left out, and 0.86 if a fifth is left out.
+/// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
+/// a fraction in each time slot, so a few completions per time slot are enough. Only a small part at the start of a
+/// time slot is left out. A request that spans two time slots weakens the effect at the end of a time slot, too. In a
+/// simulation, a full CPU handles one request of 0.1 s at a time, and the dose is one half. The measured elasticity is
+/// 0.82 if half of a time slot of three requests is left out, and 0.86 if a fifth is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
-/// Requirements for a server that completes few requests per second, used if the budget has time for longer slots. With
-/// only eight requests per slot, an elasticity whose true value is 1 is measured as 0.95.
+/// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.
+/// With only eight requests per time slot, an elasticity whose true value is 1 is measured as 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
-/// Requirements that the levers of an experiment have for the slots.
+/// Requirements that the levers of an experiment have for the time slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotNeeds {
-    /// Shortest slot in which the effects of all levers are visible, seconds.
+    /// Shortest time slot in which the effects of all levers are visible, seconds.
     pub(super) least_s: f64,
-    /// Minimum time to leave out at the start of each slot, seconds.
+    /// Minimum time to leave out at the start of each time slot, seconds.
     pub(super) settle_s: f64,
-    /// Minimum number of slots, including one that may be lost to a pause of the machine.
+    /// Minimum number of time slots, including one that may be lost to a pause of the machine.
     pub(super) fewest: u32,
-    /// True if a few long slots are enough, because the lever takes whole CPUs and has a large effect.
+    /// True if a few long time slots are enough, because the lever takes whole CPUs and has a large effect.
     pub(super) is_alone: bool,
 }
 
@@ -87,13 +87,13 @@ impl SlotNeeds {
     }
 }
 
-/// Plans the slots within `seconds`, for a load of `rate` requests per second with a response time of `response_s`.
-/// Returns `None` if this time is too short for the minimum number of slots.
+/// Plans the time slots within `seconds`, for a load of `rate` requests per second with a response time of
+/// `response_s`. Returns `None` if this time is too short for the minimum number of time slots.
 pub(super) fn slots(load: (f64, f64), wanted: SlotNeeds, first_s: f64, seconds: f64) -> Option<SlotPlan> {
     [AMPLE, SHORT].into_iter().find_map(|density| slots_of(density, load, wanted, first_s, seconds))
 }
 
-/// Plans the slots for one set of requirements.
+/// Plans the time slots for one set of requirements.
 pub(super) fn slots_of(
     density: Density,
     (rate, response_s): (f64, f64),
@@ -104,7 +104,7 @@ pub(super) fn slots_of(
     let asked_s =
         |density: Density| (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(wanted.least_s);
     let ample = density.requests >= AMPLE.requests;
-    // A shorter slot would contain many requests that were queued in the preceding slot.
+    // A shorter time slot would contain many requests that were queued in the preceding time slot.
     if !ample && asked_s(density) > density.longest_s.max(wanted.least_s) {
         return None;
     }
@@ -113,11 +113,12 @@ pub(super) fn slots_of(
     let fewest = if wanted.is_alone { wanted.fewest } else { density.slots.max(wanted.fewest) };
     let wanted_s = match ample {
         true => within(asked_s(density)),
-        // Slots are as long as possible, because short slots could coincide with batches of the server's work.
+        // Time slots are as long as possible, because short time slots could coincide with batches of the server's
+        // work.
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    // A tiny number is added, so that a rounding error does not remove the last slot if this slot just fits.
+    // A tiny number is added, so that a rounding error does not remove the last time slot if this time slot just fits.
     let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
     if count < f64::from(fewest) {
         return None;
@@ -127,34 +128,35 @@ pub(super) fn slots_of(
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// Returns the number of slots at the end with all levers off; 0 if the levers need all slots, or if a lever has a load
-/// test of its own.
+/// Returns the number of time slots at the end with all levers off. Returns 0 if the levers need all time slots, or if
+/// a lever has its own load test.
 pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
     let fewest = judge::prove::fewest_slots(levers.len()) + RECOVERY_SLOTS;
     if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }
 }
 
-/// Returns the shortest time for slots of one lever on a server that completes few requests per second, seconds.
-/// `least_s` is the shortest slot that the lever needs.
+/// Returns the shortest time for time slots of one lever on a server that completes few requests per second, seconds.
+/// `least_s` is the shortest time slot that the lever needs.
 pub(super) fn least_seconds(load: (f64, f64), least_s: f64, first_s: f64) -> f64 {
     least_seconds_of(SPARSE, load, least_s, first_s)
 }
 
-/// Returns the shortest time for slots of several levers, seconds; `None` if the server completes too few requests for
-/// several levers.
+/// Returns the shortest time for time slots of several levers, seconds; `None` if the server completes too few requests
+/// for several levers.
 pub(super) fn least_seconds_of_many((rate, response_s): (f64, f64), wanted: SlotNeeds, first_s: f64) -> Option<f64> {
     let slot_s = (SHORT.requests / rate.max(1e-3)).max(SHORT.responses * response_s).max(wanted.least_s);
     let fewest = if wanted.is_alone { wanted.fewest } else { SHORT.slots.max(wanted.fewest) };
     (slot_s <= SHORT.longest_s.max(wanted.least_s)).then_some(first_s + slot_s * f64::from(fewest))
 }
 
-/// Returns the shortest time for slots of one lever with these requirements, seconds.
+/// Returns the shortest time for time slots of one lever with these requirements, seconds.
 pub(super) fn least_seconds_of(density: Density, (rate, response_s): (f64, f64), least_s: f64, first_s: f64) -> f64 {
     let slot_s = (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(least_s);
     first_s + slot_s * (judge::prove::fewest_slots(1) + 1) as f64
 }
 
-/// Returns one flag per slot: true if the lever is on in that slot. In the last `recovery` slots, no lever is on.
+/// Returns one flag per time slot: true if the lever is on in that time slot. In the last `recovery` time slots, no
+/// lever is on.
 pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let pulled = (count as usize).saturating_sub(recovery);
     let mut on = Vec::with_capacity(count as usize);
@@ -168,9 +170,9 @@ pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) 
     on
 }
 
-/// Returns one list per lever with a flag for each slot: true if the lever is on. Only one lever is on at a time. Each
-/// block has, in random order, one slot per lever and some slots without a lever. In the last [`RECOVERY_SLOTS`] slots,
-/// no lever is on.
+/// Returns one list per lever with a flag for each time slot: true if the lever is on. Only one lever is on at a time.
+/// Each block has, in random order, one time slot per lever and some time slots without a lever. In the last
+/// [`RECOVERY_SLOTS`] time slots, no lever is on.
 pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::with_capacity(count as usize); levers];
     let pulled = (count as usize).saturating_sub(RECOVERY_SLOTS);
@@ -219,7 +221,7 @@ mod tests {
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
     }
 
-    /// In an earlier version, three levers got 32 slots but needed 33, so the experiment had no result.
+    /// In an earlier version, three levers got 32 time slots but needed 33, so the experiment had no result.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().filter(|row| !row.is_alone()).take(3).collect();

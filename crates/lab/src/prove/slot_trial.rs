@@ -1,5 +1,5 @@
-//! Choice between two kinds of experiments: many short slots for all levers, or few long slots for a single lever if
-//! the server is slow.
+//! Choice between two kinds of experiments: many short time slots for all levers, or few long time slots for a single
+//! lever if the server is slow.
 
 use run::ProofTrial;
 
@@ -47,7 +47,7 @@ pub(super) fn trial(
     }
 }
 
-/// Returns a sentence with the budget that the slots of all levers in `rows` need together.
+/// Returns a sentence with the budget that the time slots of all levers in `rows` need together.
 fn too_short(
     lab: &Lab<'_>,
     setup: &TargetSetup,

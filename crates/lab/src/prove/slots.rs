@@ -1,5 +1,5 @@
-//! One steady load during which levers are switched on and off. Each lever has its own random sequence of slots with
-//! the lever on and off.
+//! One steady load during which levers are switched on and off. Each lever has its own random sequence of time slots
+//! with the lever on and off.
 
 use run::number::prose::counted;
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};
@@ -12,17 +12,17 @@ use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
 
-/// Time from the start of the load to the first slot, seconds. In this time, connections are established and caches are
-/// filled.
+/// Time from the start of the load to the first time slot, seconds. In this time, connections are established and
+/// caches are filled.
 pub(super) const FIRST_S: f64 = 0.4;
 
-/// Returns the requirements that these levers have for slots.
+/// Returns the requirements that these levers have for time slots.
 pub(super) fn needs(setup: &TargetSetup, rows: &[&'static Lever]) -> schedule::SlotNeeds {
     let far = rows.iter().any(|row| setup.hosts_of(row.place).iter().any(|host| host.is_remote()));
     schedule::SlotNeeds::new(rows, far)
 }
 
-/// Conducts one load test with the given slots.
+/// Conducts one load test with the given time slots.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -45,10 +45,10 @@ pub(super) fn one(
     Ok(found.and_then(|(trial, levers)| proof_trial(&trial, slots, levers, recovery)))
 }
 
-/// A load, and the slots in which each lever is on.
+/// A load, and the time slots in which each lever is on.
 pub(super) struct Timetable {
     pub(super) slots: SlotPlan,
-    /// One flag per slot for each lever: true if the lever is on.
+    /// One flag per time slot for each lever: true if the lever is on.
     pub(super) on: Vec<Vec<bool>>,
     pub(super) load: LoadPlan,
     pub(super) label: String,
@@ -100,8 +100,8 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, after, ..ProofTrial::default() })
 }
 
-/// Returns the throughput or response time after the last slot with a lever, divided by the value in the slots without
-/// any lever. `answer` computes this value for several slots together.
+/// Returns the throughput or response time after the last time slot with a lever, divided by the value in the time
+/// slots without any lever. `answer` computes this value for several time slots together.
 pub(super) fn recovery(
     levers: &[run::LeverSlots],
     count: usize,
@@ -109,7 +109,7 @@ pub(super) fn recovery(
 ) -> Option<f64> {
     let end = count.saturating_sub(schedule::RECOVERY_SLOTS);
     let without: Vec<usize> = (0..end).filter(|slot| levers.iter().all(|lever| !lever.on[*slot])).collect();
-    // In the first slot after a lever, the server still works on requests that the lever delayed.
+    // In the first time slot after a lever, the server still works on requests that the lever delayed.
     let after: Vec<usize> = (end + 1..count).collect();
     Some(answer(&after)? / answer(&without)?)
 }

@@ -1,11 +1,11 @@
-//! Slots for a server that completes few requests per second. Only the lever of the suspected bottleneck is used, in
-//! rounds. A lever on CPUs takes half of each CPU instead of a quarter.
+//! Time slots for a server that completes few requests per second. Only the lever of the suspected bottleneck is used,
+//! in rounds. A lever on CPUs takes half of each CPU instead of a quarter.
 //!
-//! - One lever needs half as many slots as three levers, so each slot can be long enough for a few requests.
+//! - One lever needs half as many time slots as three levers, so each time slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise
-//!   of a slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are frequent, the
-//!   small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
-//! - After each round, all slots so far are judged, and the experiment ends once the result is certain. Each early
+//!   of a time slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are
+//!   frequent, the small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
+//! - After each round, all time slots so far are judged, and the experiment ends once the result is certain. Each early
 //!   judgement requires a clearer result. All judgements together are therefore wrong no more often than a single one
 //!   would be (`judge::prove::is_known`).
 
@@ -63,8 +63,8 @@ pub(super) fn trial(
     Ok(whole.ok_or_else(|| "it was interrupted".into()))
 }
 
-/// Returns the largest number of rounds that fits into the time, and the slots of a round. Longer slots are preferred
-/// to more rounds.
+/// Returns the largest number of rounds that fits into the time, and the time slots of a round. Longer time slots are
+/// preferred to more rounds.
 fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option<(usize, SlotPlan)> {
     let of_density = |density| {
         (1..=MAX_ROUNDS).rev().find_map(|rounds| {
@@ -76,7 +76,7 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
 }
 
 /// If the experiment decided nothing, tells the user a budget that is probably enough. With this budget, the experiment
-/// has at least twice the time, and enough requests in each slot.
+/// has at least twice the time, and enough requests in each time slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
         return;
@@ -101,7 +101,7 @@ pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget
     untried::no_time(&format!("slots at {}", whole_rate(rate)), least_s, (seconds, budget_s))
 }
 
-/// Joins the slots of two rounds into one load test.
+/// Joins the time slots of two rounds into one load test.
 fn joined(before: ProofTrial, next: &ProofTrial) -> ProofTrial {
     let (first, second) = (before.completed_rate.len() as f64, next.completed_rate.len() as f64);
     let mean = |a: Option<f64>, b: Option<f64>| Some((a? * first + b? * second) / (first + second));

@@ -15,19 +15,19 @@ use crate::{Host, Lab, LabError, Point, TargetSetup};
 
 /// Maximum time to wait for the agents to start, or to switch a lever.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Length of a turn's warm-up, seconds. In this time, the connections are established.
+/// Length of the warm-up of each load, seconds. In this time, the connections are established.
 const WARM_UP_S: f64 = 0.15;
 /// Minimum time that starting and ending agents adds to a turn, seconds.
 const OVERHEAD_S: f64 = 0.25;
-/// Minimum length of a turn, seconds.
+/// Minimum length of a turn (one load without or with the lever), seconds.
 const MIN_TURN_S: f64 = 0.25;
-/// Maximum length of a turn, seconds.
+/// Maximum length of a turn (one load without or with the lever), seconds.
 const MAX_TURN_S: f64 = 2.0;
 /// Minimum and maximum number of pairs. From fewer than three pairs, their scatter could not be estimated.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Minimum length of a turn in response times: with enough time, and with little time. In a shorter turn, the start of
-/// the load would take most of the time.
+/// Minimum length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter
+/// turn, the start of the load would take most of the time.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within the given seconds; `None` if there is too little time.
@@ -35,7 +35,7 @@ pub(super) fn pairs(response_s: f64, seconds: f64, overhead_s: f64) -> Option<(u
     RESPONSES_PER_TURN.iter().find_map(|responses| pairs_of(responses * response_s, seconds, overhead_s))
 }
 
-/// Returns the shortest time for all turns, seconds.
+/// Returns the shortest time for all turns (loads without and with the lever), seconds.
 pub(super) fn least_seconds(response_s: f64, overhead_s: f64) -> f64 {
     let turn_s = (RESPONSES_PER_TURN[1] * response_s).clamp(MIN_TURN_S, MAX_TURN_S);
     2.0 * PAIRS.0 as f64 * (turn_s + WARM_UP_S + overhead_s.max(OVERHEAD_S))
@@ -145,8 +145,8 @@ impl HeldChange {
     }
 }
 
-/// Returns the result of one turn: good answers per second, or the response time in microseconds. The response time is
-/// NaN if it is unknown because too many requests were not answered.
+/// Returns the result of one turn (one load): good answers per second, or the response time in microseconds. The
+/// response time is NaN if it is unknown because too many requests were not answered.
 fn turn(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -49,11 +49,11 @@ const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// draining and writing the results.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Time of an experiment in addition to its slots, seconds: questions to the hosts of levers, starting agents, and
+/// Time of an experiment in addition to its time slots, seconds: questions to the hosts of levers, starting agents, and
 /// judging.
 const PROOF_OVERHEAD_S: f64 = 1.0;
-/// Factor by which an experiment's slots may last longer than the test request suggests. Under load, a server completes
-/// about a tenth less than its test request suggests.
+/// Factor by which an experiment's time slots may last longer than the test request suggests. Under load, a server
+/// completes about a tenth less than its test request suggests.
 const PROOF_MARGIN: f64 = 1.1;
 /// Minimum length of an experiment, seconds. If the usual share of the budget is shorter, there is no experiment.
 const MIN_PROOF_S: f64 = 4.0;

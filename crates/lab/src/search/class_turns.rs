@@ -10,8 +10,8 @@ use crate::{LabError, Point};
 
 /// Minimum length of a measurement with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
-/// Maximum number of classes that get a turn, those with the largest weights first. The other classes keep their
-/// original proportions in every turn.
+/// Maximum number of classes whose cost is measured, those with the largest weights first. The other classes keep their
+/// original proportions in every load.
 const MAX_CLASSES: usize = 8;
 
 /// Returns the part of a budget for measuring the cost of each class, seconds; 0 if there is too little time or fewer
@@ -26,8 +26,8 @@ pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }
 
-/// Returns the classes that get a turn, heaviest first, as far as time allows. Returns no class for sequences and
-/// recorded requests, because their order or their times are fixed.
+/// Returns the classes whose cost is measured, heaviest first, as far as time allows. Returns no class for sequences
+/// and recorded requests, because their order or their times are fixed.
 fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     let Some(set) = load.requests.as_ref().filter(|set| set.order != RequestOrder::Sequence && set.recorded.is_none())
     else {

@@ -10,12 +10,12 @@ use crate::{LabError, Point};
 pub(crate) const BUDGET_SHARE: f64 = 0.12;
 /// Minimum budget of a run in which costs are measured, seconds.
 const MIN_BUDGET_S: f64 = 8.0;
-/// Share of a turn's time for its warm-up.
+/// Share of the time of one turn (one load) for its warm-up.
 const WARM_UP_SHARE: f64 = 0.2;
-/// Share of a turn's time for its measurement. Starting and ending a load test gets the rest.
+/// Share of the time of one turn (one load) for its measurement. Starting and ending a load test gets the rest.
 const WINDOW_SHARE: f64 = 0.6;
-/// Minimum length of a turn, as a share of the planned length. This share is an assumption. Most of a shorter turn
-/// would be spent on starting agents.
+/// Minimum length of a turn (one load), as a share of the planned length. This share is an assumption. Most of a
+/// shorter turn would be spent on starting agents.
 const MIN_SHORTENED: f64 = 0.5;
 /// Minimum number of rounds through all loads. With only one round, a slow phase of the machine would look like a cost.
 const MIN_ROUNDS: usize = 2;

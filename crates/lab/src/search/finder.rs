@@ -37,8 +37,8 @@ pub struct Finder {
     /// test request. After the sweep, at most the longest mean response time that the objective allows.
     response_s: f64,
     /// Length of the longest measurement of the sweep in which no request completed although the server had answered
-    /// before, seconds; 0 if there is none. This happens, for example, if a firewall drops a packet, because the packet
-    /// is sent again only after a second or more.
+    /// before, seconds; 0 if there is none. Such a gap occurs, for example, if a firewall drops a packet, because the
+    /// packet is sent again only after a second or more.
     pause_s: f64,
     /// Time that was left when the rate search began, seconds. The value is infinite before that moment.
     search_s: f64,

@@ -3,9 +3,9 @@
 //! The search raises the rate until a rate fails, or lowers it until a rate passes. Above the highest rate of the
 //! closed-loop sweep, it doubles the rate at each step. If throughput was still growing at the end of the sweep, the
 //! first rate is already twice the highest rate of the sweep. Once one rate has failed and another has passed, the
-//! search estimates the capacity from all measurements. It then alternates between the estimated capacity and a higher
-//! rate, at which even a short measurement contains some late requests. The estimate uses all measurements, so a single
-//! disturbed measurement cannot decide.
+//! search estimates the capacity from all measurements. The search then alternates between the estimated capacity and a
+//! higher rate, at which even a short measurement contains some late requests. The estimate uses all measurements, so a
+//! single disturbed measurement cannot decide.
 
 use judge::Pooled;
 
@@ -23,8 +23,8 @@ const STEP_DOWN: f64 = 0.70;
 /// Share of the highest rate of the closed loop below which the search gives up, because no rate can meet the
 /// objective.
 const GIVE_UP_SHARE: f64 = 0.01;
-/// Ratio of the overload rate to the lowest failed rate, or to the highest rate of the closed loop if the latter rate
-/// is higher.
+/// Ratio of the overload rate to the larger of two rates: the lowest failed rate, and the highest rate of the closed
+/// loop.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of measurements before an interval is trusted, even if it is narrow. With five measurements, the
 /// result of a search of ten seconds on a slow server is 8 % too high on average. The interval covers this error

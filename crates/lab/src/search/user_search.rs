@@ -1,7 +1,7 @@
 //! Search for the capacity as a number of users with think times. The search raises the number of users until the
-//! objective fails. It then repeatedly divides the range between the largest number that passed and the smallest number
-//! that failed, at the geometric mean of these numbers. The search ends when both ends of this range are confirmed, so
-//! that no single measurement decides.
+//! objective fails. The search then repeatedly divides the range between the largest number that passed and the
+//! smallest number that failed, at the geometric mean of these numbers. The search ends when both ends of this range
+//! are confirmed, so that no single measurement decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};

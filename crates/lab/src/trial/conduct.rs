@@ -28,7 +28,7 @@ use crate::{Host, LabError, Watch};
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time for an agent on another host to be ready, including the time to connect to that host.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// Minimum time that an agent gets to prepare, even at the end of a budget. This is ten times the time that was
+/// Minimum time that an agent gets to prepare, even at the end of a budget. The value is ten times the time that was
 /// measured on two CPUs with ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
 /// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and this time
@@ -120,7 +120,7 @@ pub(crate) fn conduct(
     }
     let (_, to) = running.enter(Phase::Drain);
     let patience = match ended {
-        // The slots of an experiment would continue during the drain, so the drain is left out.
+        // The time slots of an experiment would continue during the drain, so the drain is left out.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),

@@ -144,7 +144,7 @@ impl<'w> RunningTrial<'w> {
         edge
     }
 
-    /// Returns the seconds until the end of the budget; infinite without a budget. The slots of an experiment have
+    /// Returns the seconds until the end of the budget; infinite without a budget. The time slots of an experiment have
     /// fixed times and do not end early with the budget.
     fn left_s(&self, plan: &LoadPlan) -> f64 {
         let end = self.budget_end.filter(|_| plan.slots.is_none());
@@ -154,7 +154,7 @@ impl<'w> RunningTrial<'w> {
     /// Measures for the plan's duration, or until the load test ends early. If the server gives no answers at the end
     /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not
     /// include the waiting requests. The measurement also ends with the budget, but lasts at least [`MIN_WINDOW_S`].
-    /// The budget does not cut the slots of an experiment short.
+    /// The budget does not cut the time slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);

@@ -33,8 +33,8 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// The server itself stops once for 1.5 s. This stop is not recorded as a pause of the machine. It spoils one or two
-/// measurements of a slow server, but the other measurements outweigh them.
+/// The server itself stops once for 1.5 s. This stop is not recorded as a pause of the machine. The stop spoils one or
+/// two measurements of a slow server, but the other measurements outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);

@@ -151,8 +151,8 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that apply. Both rarely change, so they are read only at phase starts and
-    /// ends.
+    /// Finds the quota and the memory limit that apply. Quota and limit rarely change, so the source reads them only at
+    /// phase starts and ends.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;

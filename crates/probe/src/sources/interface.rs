@@ -21,8 +21,8 @@ const IDS: &[&str] = &[
     "interface.speed",
 ];
 const SPEED: usize = 9;
-/// Maximum number of interfaces. Hosts with many containers have thousands of interfaces, of which the first are
-/// usually physical.
+/// Maximum number of interfaces. Hosts with many containers have thousands of interfaces. The first interfaces in the
+/// list are usually physical ones.
 const MAX_INTERFACES: usize = 64;
 
 struct Interface {

@@ -3,8 +3,8 @@
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
 //! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
 //! that no request is in progress, because a later request would have acknowledged the response. Otherwise, the numbers
-//! of segments decide. They are used only if nearly all connections fit one number of segments per request and one
-//! number per response.
+//! of segments decide. These numbers are used only if nearly all connections fit one number of segments per request and
+//! one number per response.
 
 use sys::diag::{OtherConnection, Traffic};
 
@@ -59,7 +59,7 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. If times and acknowledgements
 /// do not decide about a connection, its counts of segments decide. The counts of segments are used only if times
-/// decide about some connections, and the counts agree with the times on all of these.
+/// decide about some connections, and the counts agree with the times on all these connections.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -96,8 +96,8 @@ fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection]
     !decided.is_empty() && decided.iter().all(|agrees| *agrees)
 }
 
-/// Returns 0 if each request has its response, and `request * response` if one request has none yet. Another result
-/// fits neither case. `request` and `response` are the numbers of segments per request and per response.
+/// Returns 0 if each request has its response, and `request * response` if one request has none yet. Any other result
+/// fits neither of these two cases. `request` and `response` are the numbers of segments per request and per response.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }

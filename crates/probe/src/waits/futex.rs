@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use run::FutexKind;
 
-/// Number of bytes that are read from the memory just before the futex. They contain the number of waiters of a
+/// Number of bytes that are read from the memory just before the futex. These bytes contain the number of waiters of a
 /// condition variable.
 pub(super) const BYTES_BEFORE: u64 = 8;
 /// Number of bytes read for a futex, including those before it.

@@ -287,8 +287,8 @@ impl Work {
         connections
     }
 
-    /// Counts the clients' connections, if this is due. This happens often, because a load may grow even during a short
-    /// measurement.
+    /// Counts the clients' connections, if this is due. The connections are counted often, because a load may grow even
+    /// during a short measurement.
     fn read_clients(&mut self) -> Option<[f64; 5]> {
         if !self.clients.is_due(monotonic_ns()) {
             return None;

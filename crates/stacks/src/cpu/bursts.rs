@@ -1,9 +1,9 @@
-//! Decides when `perf` events are open. They stay open if the server's threads have few context switches. Otherwise,
-//! they are open for short bursts only.
+//! Decides when `perf` events are open. Events stay open if the server's threads have few context switches. Otherwise,
+//! events are open for short bursts only.
 //!
 //! Each open event slows down the context switches of its thread. 16 threads that answered 70,000 requests per second
-//! lost 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but
-//! disabled. Each loss is the result of seven measurements, with the two kinds of events in alternation.
+//! lost 17 % of their throughput to events that were always enabled. The same threads lost 6 % to events that were open
+//! but disabled. Each loss is the result of seven measurements, with the two kinds of events in alternation.
 
 /// CPU time that a thread's events add to each context switch of the thread, nanoseconds. Measured: 130,000 switches
 /// per second took 0.34 of a CPU more than without events.

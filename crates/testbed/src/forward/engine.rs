@@ -1,6 +1,6 @@
-//! The forwarder: a thread that moves frames between the hosts of a testbed. It reads each frame from its sender, and
-//! asks the [`Relay`] (a model of the medium) when the frame arrives. The frame waits in a timer heap until its arrival
-//! time, and then goes to the receiving host.
+//! The forwarder: a thread that moves frames between the hosts of a testbed. The forwarder reads each frame from its
+//! sender, and asks the [`Relay`] (a model of the medium) when the frame arrives. The frame waits in a timer heap until
+//! its arrival time, and then goes to the receiving host.
 //!
 //! The thread forwards frames by their destination address. A multicast or broadcast frame goes to all other hosts, but
 //! takes time on the medium only once.
@@ -33,7 +33,7 @@ pub(crate) struct Port {
     pub(crate) mac: [u8; 6],
 }
 
-/// A running forwarder. It stops when this value is dropped.
+/// A running forwarder. Dropping this value stops the forwarder.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
     /// Full rate of the medium, bits per second; `None` if the medium has no rate limit.

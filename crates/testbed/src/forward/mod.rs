@@ -1,5 +1,5 @@
-//! Forwarder in user space, for media that the kernel does not simulate. It reads the frames that hosts send. For each
-//! frame, a [`Relay`] (a model of the medium) decides whether and when the frame arrives.
+//! Forwarder in user space, for media that the kernel does not simulate. The forwarder reads the frames that hosts
+//! send. For each frame, a [`Relay`] (a model of the medium) decides whether and when the frame arrives.
 //!
 //! A relay reads no clock, because its caller passes the time. Tests of relays therefore need no network.
 

@@ -48,8 +48,8 @@ impl SlowingServer {
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // If the thread cannot be started, Rust drops `holder` and `stream` here. That restores the full rate and
-        // closes the connection.
+        // If the thread cannot be started, Rust drops `holder` and `stream` here. Dropping them restores the full rate
+        // and closes the connection.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }

@@ -1,4 +1,4 @@
-//! Helpers for tests with real testbeds: they build a testbed and run iperf3. They also run one test of this test
+//! Helpers for tests with real testbeds. Some helpers build a testbed and run iperf3. Others run one test of this test
 //! binary in another process, if necessary as another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 

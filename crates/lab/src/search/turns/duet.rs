@@ -1,6 +1,7 @@
 //! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each measurement. A disturbance
-//! of the machine affects both servers at the same time. It therefore cancels out in the difference between the servers
-//! (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
+//! of the machine affects both servers at the same time. The disturbance therefore cancels out in the difference
+//! between the servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE
+//! 2020).
 //!
 //! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
 //! these shared resources slows the other server. Swapping removes differences between the two sets of CPUs, but not

@@ -50,7 +50,7 @@ impl Searches {
         (self.used_s / self.room_s).min(1.0)
     }
 
-    /// Conducts one step of each search. A search that must wait for the other one is skipped.
+    /// Conducts one step of each search. Skips a search that must wait for the other search.
     pub(super) fn step(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         for at in self.order.pair() {
             if self.waits(at) {

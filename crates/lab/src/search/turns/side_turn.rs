@@ -1,9 +1,9 @@
-//! A turn of one of two servers while the other one waits, or a turn of both servers at the same time.
+//! A turn of one server while the other server waits, or a turn of both servers at the same time.
 
 use crate::LabError;
 use crate::search::Conductor;
 
-/// Runs a function for one server while the other one waits. Returns the seconds that the function took.
+/// Runs a function for one server while the other server waits. Returns the seconds that the function took.
 pub(super) fn turn(
     sides: &mut [&mut dyn Conductor; 2],
     at: usize,

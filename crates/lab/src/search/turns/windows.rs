@@ -130,8 +130,8 @@ fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the length of a measurement, seconds. It is at least [`RESPONSES_PER_WINDOW`] response times, unless too few
-/// pairs would then fit into the time.
+/// Returns the length of a measurement, seconds. The length is at least [`RESPONSES_PER_WINDOW`] response times, unless
+/// too few pairs would then fit into the time.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
     let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);
