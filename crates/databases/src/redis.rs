@@ -29,7 +29,7 @@ pub(crate) struct RedisSession {
     connection: BlockingStream,
     /// Counts of the first reading in a load test, and the time of this reading; `None` before the first reading.
     first: Option<(Counts, Instant)>,
-    /// ID of the newest entry of the slow log at the first reading. This entry and older ones do not count.
+    /// ID of the newest entry of the slow log at the first reading. This entry and older entries do not count.
     newest_slow: i64,
 }
 

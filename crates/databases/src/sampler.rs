@@ -183,7 +183,7 @@ impl DatabaseSampler {
         self.stop();
         if let Some(thread) = self.thread.take() {
             // Joining fails only if the thread panicked because of a bug. The function then returns the profile of the
-            // last update, or an empty one.
+            // last update, or an empty profile.
             let _ = thread.join();
         }
         lock(&self.shared.0).profile.clone()

@@ -11,7 +11,7 @@ use crate::statement::{Dialect, without_values};
 /// Maximum number of entries that [`Sums`] keeps in each of its collections `groups`, `blockers`, `short` and `held_s`.
 const MAX_KEPT: usize = 4096;
 
-/// A session at one moment.
+/// State of a session at the moment of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SessionSample {
     pub(crate) state: SessionState,
@@ -20,7 +20,7 @@ pub(crate) struct SessionSample {
     pub(crate) statement: String,
 }
 
-/// A transaction that blocks a session at one moment.
+/// A transaction that blocks a session at the moment of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlockerSample {
     pub(crate) blocked: SessionState,
@@ -33,7 +33,7 @@ pub(crate) struct BlockerSample {
     pub(crate) held_s: Option<f64>,
 }
 
-/// All sessions of a database at one moment.
+/// All sessions of a database at the moment of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) sessions: Vec<SessionSample>,
@@ -57,7 +57,7 @@ pub(crate) struct Sums {
     /// Ages of row locks at the moments of the samples, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
-    /// Executed commands from the latest reading. Each reading replaces the previous one.
+    /// Executed commands from the latest reading. Each reading replaces the previous reading.
     pub(crate) commands: Vec<CommandSum>,
 }
 
@@ -166,7 +166,7 @@ fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.get(ages.len() / 2).map(|median| 2.0 * median)
 }
 
-/// Sorts rows by a value, the largest first, and keeps the first ones.
+/// Sorts rows by a value, the largest first, and keeps the first [`MAX_WAIT_ROWS`] rows.
 fn largest<T>(mut rows: Vec<T>, size: impl Fn(&T) -> f64) -> Vec<T> {
     rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
     rows.truncate(MAX_WAIT_ROWS);

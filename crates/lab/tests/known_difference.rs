@@ -33,7 +33,8 @@ struct Machine {
 
 /// Virtual machine that is alone on its host.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
-/// Virtual machine that shares its host with others. The CPU times of its measurements of 0.6 s vary by 4 %.
+/// Virtual machine that shares its host with other virtual machines. The CPU times of its measurements of 0.6 s vary by
+/// 4 %.
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
 /// Relative noise in the CPU time of a measurement, from clock ticks and interrupts.
 const CPU_NOISE: f64 = 0.005;
@@ -87,7 +88,7 @@ struct Results {
     cpu: usize,
     slower: usize,
     passed: usize,
-    /// Number of comparisons that end with exit status 1. With equal servers, each one is an alarm
+    /// Number of comparisons that end with exit status 1. If the servers are equal, each such comparison is an alarm
     /// (docs/explanation/compare.md).
     regressed: usize,
     undecided: usize,

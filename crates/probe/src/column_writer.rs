@@ -145,7 +145,7 @@ impl ColumnWriter {
         page.samples.put(Place { row, t_s: *t_s, stretch, sample: self.sample }, value);
     }
 
-    /// Returns the growth of a counter from its first value to its last one; 0 without values.
+    /// Returns the growth of a counter from its first value to its last value; 0 without values.
     pub fn growth(&self, slots: Slots, at: usize) -> f64 {
         self.pages.get(slots.0 + at).map_or(0.0, |page| page.samples.growth())
     }
@@ -211,8 +211,8 @@ impl ColumnWriter {
         Recording { t_s: self.t_s.clone(), columns, absent, peaks: self.peaks() }
     }
 
-    /// Returns the recording and starts a new one. Leaves out columns without any value, but keeps the reasons for the
-    /// missing values.
+    /// Returns the recording and starts a new recording. Leaves out columns without any value, but keeps the reasons
+    /// for the missing values.
     pub fn take(&mut self) -> Recording {
         let (peaks, t_s) = (self.peaks(), std::mem::take(&mut self.t_s));
         self.stays.clear();

@@ -98,7 +98,7 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
 /// unknown. Reads the kernel's configuration if it is available as text. Otherwise, decides by the interrupt counters
 /// if there were more than 100,000 interrupts: true if the interrupts took time, and false if they took none. Without
 /// this option, the kernel notes at each clock tick what the CPU does. The tick is itself an interrupt, and hardly ever
-/// interrupts another one. Interrupts then seem to take no time.
+/// interrupts another interrupt. Interrupts then seem to take no time.
 fn irq_time_accounting(root: &Path) -> Option<bool> {
     let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
     let release = release.trim();

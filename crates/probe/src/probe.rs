@@ -37,7 +37,7 @@ struct Reader {
     cost_us: f64,
     /// Number of periodic samples to skip before the next reading.
     rest: u32,
-    /// Time of the last reading on the monotonic clock; `None` before the first one.
+    /// Time of the last reading on the monotonic clock; `None` before the first reading.
     read_ns: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
 //! Watches whether processes still run. If a process stops or ends, later counter values cannot be compared with
-//! earlier ones. The watch therefore records each stop and each end as an incident with its time.
+//! earlier values. The watch therefore records each stop and each end as an incident with its time.
 //!
 //! The stat file of each process stays open, so an ended process is not confused with a new process that has the same
 //! ID. A shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).
@@ -14,7 +14,7 @@ use crate::reread_file::reread;
 use crate::text::stat_fields;
 
 /// Maximum number of recorded incidents, not counting the end and the return of the server. A program that limits the
-/// CPU time of others (such as cpulimit) stops them many times a second.
+/// CPU time of processes (such as cpulimit) stops them many times a second.
 const MAX_INCIDENTS: usize = 256;
 
 /// Interval between checks of the processes.
@@ -305,7 +305,7 @@ mod tests {
         let mut sleepers = Sleepers::start(2);
         let mut life = sleepers.life(Role::Server);
         (0..2).for_each(|at| sleepers.signal(at, "KILL", b"Z"));
-        // One process has vanished. The other one is still a zombie, because its parent has not waited for it.
+        // One process has vanished. The other process is still a zombie, because its parent has not waited for it.
         sleepers.0[0].wait().unwrap();
         life.look(0.1, 0);
         assert_eq!(kinds(&life), [(IncidentKind::ServerEnded, None)]);

@@ -3,7 +3,7 @@
 //!
 //! Each regular sample is taken at a random moment in the first half of its interval. If samples were taken at fixed
 //! moments, a server that works periodically would always be seen in the same state. Intervals begin at absolute times
-//! (start of the thread + k · interval), so a late sample does not delay later ones. `probe.late` counts each missed
+//! (start of the thread + k · interval), so a late sample does not delay later samples. `probe.late` counts each missed
 //! sample, and each sample that starts more than half an interval late. Between these samples, the thread reads the CPU
 //! time of the host and of the processes ten times per second ([`crate::cpu_use`]).
 
@@ -347,7 +347,7 @@ mod tests {
         let now = sys::clock::monotonic_ns();
         let (life, queue, origin) = (ProcessWatch::default(), Arc::default(), Origin::at_ns(now));
         let mut thread = SamplerThread { probe, life, queue, interval_ns: 10_000_000_000, origin };
-        // The sample was due 2.7 intervals ago, so two samples were missed and this one is late.
+        // The sample was due 2.7 intervals ago, so two samples were missed, and this sample is late.
         let due = now - 27_000_000_000;
         assert_eq!(thread.series(due, due), due + 30_000_000_000);
         assert_eq!(thread.probe.effort().late, 3);

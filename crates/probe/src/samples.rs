@@ -121,7 +121,7 @@ impl Samples {
         self.peaks.iter().map(|(_, peak)| *peak)
     }
 
-    /// Returns the growth from the first value to the newest one, at least 0.
+    /// Returns the growth from the first value to the newest value, at least 0.
     pub(crate) fn growth(&self) -> f64 {
         self.newest.value.zip(self.first).map_or(0.0, |(last, first)| (last - first).max(0.0))
     }

@@ -14,7 +14,7 @@ pub struct SchedTimes {
 }
 
 impl SchedTimes {
-    /// Returns the difference between this reading and an earlier one.
+    /// Returns the difference between this reading and an earlier reading.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             run_ns: self.run_ns.saturating_sub(earlier.run_ns),

@@ -30,7 +30,7 @@ pub(crate) struct Store {
     halvings: u32,
     /// Latest start of a received span, nanoseconds since 1970.
     pub(crate) newest_ns: u64,
-    /// Time when the last span arrived; `None` before the first one.
+    /// Time when the last span arrived; `None` before the first span.
     pub(crate) arrived: Option<Instant>,
 }
 

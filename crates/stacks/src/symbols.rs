@@ -62,8 +62,8 @@ impl Symbols {
         self.symbols.shrink_to_fit();
     }
 
-    /// Returns the start and the name of the symbol of this kind that covers `address`. If several symbols cover it,
-    /// prefers the one with the highest start.
+    /// Returns the start and the name of the symbol of this kind that covers `address`. If several symbols cover the
+    /// address, prefers the symbol with the highest start.
     pub(crate) fn covering(&self, address: u64, kind: Kind) -> Option<(u64, &[u8])> {
         let after = self.symbols.partition_point(|s| s.address <= address);
         let covers = |s: &&Symbol| s.kind == kind && address - s.address < u64::from(s.size);

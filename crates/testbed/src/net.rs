@@ -71,8 +71,8 @@ impl Net {
         self.hosts.get(host)?.holder.as_ref()
     }
 
-    /// Assigns an address to the interface `eth0` of each host, and tells each host the hardware addresses of all
-    /// others. The medium then carries only the load: no host needs address resolution or sends IPv6 traffic.
+    /// Assigns an address to the interface `eth0` of each host, and tells each host the hardware addresses of all other
+    /// hosts. The medium then carries only the load: no host needs address resolution or sends IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");

@@ -119,7 +119,7 @@ fn the_requested_share_of_frames_is_reordered() {
     let Some((_bed, server, client)) = line("overtaking_happens", medium) else { return };
     let got = numbered(40_000, false, &server, &client);
     assert_eq!(got.len(), 40_000);
-    // A datagram has overtaken others if it arrived before one that was sent earlier.
+    // A datagram has overtaken other datagrams if it arrived before a datagram that was sent earlier.
     let (mut lowest, mut overtakers) = (u32::MAX, 0.0);
     for n in got.into_iter().rev() {
         overtakers += f64::from(u8::from(n > lowest));
@@ -149,9 +149,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
     // Late reading delays datagrams, but never makes them early. The test looks at two quarters of the datagrams: the
-    // second and the last. In each of them, it picks the datagram with the least delay: the one that arrived earliest,
-    // compared with the time planned for its number. The true rate is the difference of the two numbers, divided by the
-    // difference of the two arrival times.
+    // second and the last. In each of these quarters, the test picks the datagram with the least delay. This datagram
+    // arrived earliest, compared with the time planned for its number. The true rate is the difference of the two
+    // numbers, divided by the difference of the two arrival times.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

@@ -1,5 +1,5 @@
-//! A client that runs statements in MariaDB's text protocol. The client uses no protocol library, because the smallest
-//! one, mysql_common, would add 50 crates.
+//! A client that runs statements in MariaDB's text protocol. The client uses no protocol library, because even the
+//! smallest library, mysql_common, would add 50 crates.
 
 use std::io::{Read as _, Write as _};
 
@@ -105,7 +105,7 @@ impl Client {
             Some(&ERROR) | None => return Err(refused(&first)),
             Some(_) => {}
         }
-        // One end packet follows the descriptions of the columns, and another one follows the rows.
+        // One end packet follows the descriptions of the columns, and a second end packet follows the rows.
         while !is_end(&self.receive()?) {}
         let mut rows = Vec::new();
         loop {

@@ -1,4 +1,5 @@
-//! MariaDB: sessions from its process list, and the transactions that block others, from the tables of InnoDB.
+//! MariaDB: sessions from its process list, and the transactions that block other transactions, from the tables of
+//! InnoDB.
 
 mod client;
 mod packets;

@@ -12,7 +12,7 @@ use crate::sums::{BlockerSample, Sample, SessionSample};
 const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024), {WAIT} \
     FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
-/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another one: the wait for
+/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another wait: the wait for
 /// a table contains the wait for its file. The expression selects the innermost wait, which began last.
 const CURRENT_WAIT: &str = "(SELECT w.event_name FROM performance_schema.events_waits_current w \
     JOIN performance_schema.threads s ON s.thread_id = w.thread_id \
@@ -22,7 +22,7 @@ const RECORDS_WAITS: &str = "SELECT c.name FROM performance_schema.setup_consume
     LEFT JOIN performance_schema.events_waits_current w ON w.thread_id = 0 \
     LEFT JOIN performance_schema.threads s ON s.thread_id = 0 \
     WHERE c.name = 'events_waits_current' AND c.enabled = 'YES' AND @@performance_schema = 1";
-/// Statement that selects the transactions that block others and do not wait for a lock themselves.
+/// Statement that selects the transactions that block other transactions and do not wait for a lock themselves.
 const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.state, b.trx_state, LEFT(p.info, 1024) \
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
@@ -43,8 +43,9 @@ pub(crate) struct MariadbSession {
 }
 
 impl MariadbSession {
-    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. Waits for files and for
-    /// the server's own locks are known only if the server records waits and the user may read the records.
+    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. Without the server's
+    /// records of waits, or without the right to read them, loadline cannot see that sessions wait for files or for the
+    /// server's own locks.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let mut client = Client::connect(behind)?;
         client.query(LIMITS)?;

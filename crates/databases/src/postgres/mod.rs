@@ -1,4 +1,4 @@
-//! PostgreSQL: sessions from pg_stat_activity, and the transactions that block others.
+//! PostgreSQL: sessions from pg_stat_activity, and the transactions that block other transactions.
 
 mod client;
 mod session;

@@ -15,7 +15,7 @@ const MAX_READINGS: usize = 256;
 /// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`] readings, every second
 /// reading is dropped and this time doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
-/// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest ones are forgotten.
+/// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest questions are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
 
 /// Reading of another machine's clock: the result of one exchange.

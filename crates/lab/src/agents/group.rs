@@ -40,7 +40,7 @@ pub struct AgentGroup {
     /// Map from an agent's serial number to its index in `agents`.
     pub(super) numbers: BTreeMap<usize, usize>,
     /// Events that arrived while clocks were compared, each with the agent's serial number. These events are delivered
-    /// before new ones.
+    /// before new events.
     pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,

@@ -1,5 +1,5 @@
-//! Comparison of clocks with other machines: many exchanges before a load, and one every two seconds during the load.
-//! Module [`super::clock`] interprets the answers.
+//! Comparison of clocks with other machines: many exchanges before a load, and one exchange every two seconds during
+//! the load. Module [`super::clock`] interprets the answers.
 
 use std::time::{Duration, Instant};
 

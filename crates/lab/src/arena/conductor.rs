@@ -5,7 +5,7 @@ use run::{ArenaAnswer, ArenaPlace, ArenaRefusal, ArenaSearch, ArenaState, ArenaT
 use crate::LabError;
 
 /// Builds servers, searches for their capacities, and measures turns. The trait has two implementations: for real
-/// servers, and for simulated ones in tests.
+/// servers, and for simulated servers in tests.
 pub trait ArenaConductor {
     /// Returns the seconds since the comparison was started or resumed, without the time of builds.
     fn elapsed_s(&self) -> f64;

@@ -51,7 +51,7 @@ impl Resource {
 enum State {
     Before,
     After,
-    /// Another program has set the resource to this value, which is neither the old nor the new one.
+    /// Another program has set the resource to this value, which differs from both the old and the new value.
     Foreign(String),
     /// The process or the control group no longer exists.
     Gone,

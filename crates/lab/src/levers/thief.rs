@@ -28,9 +28,9 @@ use super::slot_clock::SlotClock;
 pub(super) const DOSE: f64 = 0.25;
 /// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
 /// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
-/// other side (server or generator) busy. A piece as long as a scheduler slice (4 ms) would stop server and generator,
-/// whichever of them is saturated. Very short turns would cost the process more time than the thief takes, since each
-/// turn switches threads twice (10 to 20 µs together).
+/// other side (server or generator) busy. A piece as long as a scheduler slice (4 ms) would stop both sides, although
+/// only one side is saturated. Very short turns would cost the process more time than the thief takes, since each turn
+/// switches threads twice (10 to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. With the default share, one piece
 /// (a quarter of a turn) is then 1/32 of the response time.

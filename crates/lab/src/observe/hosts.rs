@@ -72,7 +72,7 @@ impl Hosts {
         self.server.as_ref().map_or(&self.here, |via| via)
     }
 
-    /// Returns the host of the generators. Several hosts are returned as one.
+    /// Returns the host of the generators. Returns several hosts as one combined host.
     pub(crate) fn clients(&self) -> &dyn Host {
         self.clients.as_ref().map_or(&self.here, |fleet| fleet)
     }

@@ -58,7 +58,7 @@ pub struct Observation {
     /// Testbed of `loadline testbed` that connects client and server; `None` without such a testbed.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
-    /// Databases behind the server, as named in the plan.
+    /// Databases that the server uses, as named in the plan.
     databases: Vec<Database>,
     blind: bool,
 }
@@ -110,8 +110,7 @@ impl Observation {
         self
     }
 
-    /// Uses observers on other hosts instead of local ones, for the clients and for the server, if such observers are
-    /// given.
+    /// Uses the given observers on other hosts instead of local observers, for the clients and for the server.
     pub fn with_hosts(mut self, clients: Vec<RemoteObserver>, server: Option<RemoteObserver>) -> Self {
         if !clients.is_empty() {
             self.clients = clients.into_iter().map(HostObserver::Remote).collect();

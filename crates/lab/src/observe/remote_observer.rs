@@ -32,13 +32,13 @@ struct Connection {
     edges: Vec<(f64, f64)>,
     /// Samples that have arrived, while other observations are still missing.
     rows: Recording,
-    /// Latest complete observations; `None` before the first ones.
+    /// Latest complete observations; `None` before the first observations.
     observed: Option<Observed>,
     /// Number of requests for observations.
     wanted: u64,
     /// Number of complete answers to requests for observations.
     came: u64,
-    /// Newest samples for the live view; `None` before the first ones.
+    /// Newest samples for the live view; `None` before the first samples.
     glance: Option<Observed>,
     /// True while newer samples for the live view are requested.
     asked: bool,
@@ -236,7 +236,7 @@ impl RemoteSampling {
         connection.incidents.iter().cloned().chain(lost).collect()
     }
 
-    /// Returns the newest samples that have arrived, and requests new ones without waiting.
+    /// Returns the newest samples that have arrived, and requests newer samples without waiting.
     pub(crate) fn glance(&self) -> Option<Observed> {
         let mut connection = self.observer.lock();
         connection.handle_waiting();

@@ -167,7 +167,7 @@ impl Samplers {
     }
 
     /// Returns the newest samples of all client hosts and of the server, for the live view. For other hosts, returns
-    /// the last samples that arrived, and requests new ones.
+    /// the last samples that arrived, and requests newer samples.
     pub(crate) fn glance(&self) -> (Vec<Side>, Option<Side>) {
         let side = |active: &ActiveObserver| Some(side_of(active.host.clone(), self.shared, active.glance()?));
         let clients = self.clients.iter().filter_map(side).collect();

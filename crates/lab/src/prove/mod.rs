@@ -330,7 +330,8 @@ fn in_slots(
     Ok(())
 }
 
-/// Reserves the resource that a lever changes. The error names the other lever that changes the same resource.
+/// Reserves the resource that a lever changes. If another lever already changes this resource, the error names that
+/// lever.
 fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
     if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {
         return Err(format!("the lever {other} changes {resource} already"));

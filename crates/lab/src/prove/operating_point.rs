@@ -47,8 +47,8 @@ pub(crate) struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// Returns the operating point of the last load test with `connections` connections. If there was none, returns
-    /// assumed values. The experiment uses the load of this load test.
+    /// Returns the operating point (load and observations) of the last load test with `connections` connections. If
+    /// there was none, returns assumed values. The experiment uses the load of this load test.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -57,7 +57,8 @@ impl OperatingPoint {
         Self { connections, pipeline, think, rate, response_s, turn_response_s: response_s.max(slow_s), at_rate: None }
     }
 
-    /// Returns the operating point for the plan's open loop, from the observations in an earlier load test.
+    /// Returns the operating point (load and observations) for the plan's open loop, from the observations in an
+    /// earlier load test.
     pub(super) fn offered(at_rate: AtRate) -> Self {
         let (pipeline, think) = (1, ThinkTime::default());
         Self {
@@ -86,10 +87,10 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns the operating point with `connections`, or with more if `connections` keep too few requests in flight
-    /// while a lever stops generator or server. The larger load is the smallest one of the run that has a similar rate
-    /// and enough requests in flight, or else an untested load. With too few requests in flight, slowing the
-    /// generator's CPU would lower throughput although that CPU has spare time.
+    /// Returns the operating point (load and observations) with `connections` connections. If these keep too few
+    /// requests in flight while a lever stops generator or server, uses more connections. The larger load is the
+    /// smallest one of the run that has a similar rate and enough requests in flight, or else an untested load. With
+    /// too few requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());

@@ -6,8 +6,8 @@
 //!   of a time slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are
 //!   frequent, the small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
 //! - After each round, all time slots so far are judged, and the experiment ends once the result is certain. Each early
-//!   judgement requires a clearer result. All judgements together are therefore wrong no more often than a single one
-//!   would be (`judge::prove::is_known`).
+//!   judgement requires a clearer result. All judgements together are therefore wrong no more often than a single
+//!   judgement would be (`judge::prove::is_known`).
 
 use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};
@@ -131,8 +131,8 @@ mod tests {
         assert_eq!((of(1.0), of(5.0), of(100.0)), (None, Some(1), Some(MAX_ROUNDS)));
     }
 
-    /// One experiment got 3 s of a budget of 16 s, and another one 2 s of a budget of 20 s. An earlier version advised
-    /// budgets of 16 s and 11 s, which are no longer than the given ones.
+    /// One experiment got 3 s of a budget of 16 s, and another experiment 2 s of a budget of 20 s. An earlier version
+    /// advised budgets of 16 s and 11 s, although the given budgets were at least as long.
     #[test]
     fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {
         assert_eq!((longer_budget_s(16.0, 3.0, 6.0), longer_budget_s(20.0, 2.0, 4.8)), (32.0, 48.0));

@@ -13,7 +13,7 @@ const SPARE: f64 = 2.0;
 /// Returns the number of connections that an open loop needs at a given rate, by Little's law.
 ///
 /// Little's law is applied to the larger of two mean response times. The first is the longest mean that the objective
-/// allows. The other is the mean at the highest rate of the closed loop, multiplied by [`SPARE`]. The second one is
+/// allows. The second is the mean at the highest rate of the closed loop, multiplied by [`SPARE`]. The second mean is
 /// larger if few answers take much longer than the median. Such answers occupy most connections, but break no limit on
 /// the median or the 99th percentile. With more connections than the returned number, too many requests could queue at
 /// a slow server, which would then recover slowly.

@@ -288,8 +288,8 @@ impl Finder {
     }
 }
 
-/// For each of the `searched` load tests that other programs did not spoil, returns the offered rate, and true if the
-/// load test met the limits.
+/// Returns the offered rate of each of the `searched` load tests, and true if the load test met the limits. Leaves out
+/// load tests that other programs disturbed.
 fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Trial) -> bool) -> Vec<(f64, bool)> {
     let sound = searched.iter().filter_map(|at| run.trials.get(*at)).filter(|trial| !spoiled(trial));
     let rate = |trial: &Trial| match trial.intensity {

@@ -31,7 +31,7 @@ const OVERLOAD_FACTOR: f64 = 1.30;
 /// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 /// Number of measurements in a cycle of a search that estimates the capacity from overloads. One measurement of each
-/// cycle is at the capacity, and the others are beyond it.
+/// cycle is at the capacity, and the other measurements are beyond it.
 const OVERLOAD_CYCLE: usize = 3;
 
 /// State of a search.
@@ -70,8 +70,8 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all measurements of the search so
-    /// far, except spoiled ones, which other programs disturbed. For each measurement, it has the rate, and true if the
-    /// measurement met the limits. Some measurements turn out to be spoiled only later, so every call counts all
+    /// far, except those that other programs disturbed. For each measurement, it has the rate, and true if the
+    /// measurement met the limits. The search may learn of a disturbance only later, so every call counts all
     /// measurements again. `pooled` is the capacity estimated from all measurements, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;

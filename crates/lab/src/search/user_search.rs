@@ -92,7 +92,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// Returns the range of the capacity in users that follows from the load tests with index `first` and later ones.
+/// Returns the range of the capacity in users that follows from the load tests with index `first` or above.
 fn seen(conductor: &dyn Conductor, first: usize) -> Bracket {
     let run = conductor.run();
     judge::bracket(run.trials.get(first..).unwrap_or_default(), &judge::limits(run))

@@ -53,7 +53,7 @@ impl Limits {
 /// drop.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
-    /// Folders of the group: one per controller in version 1, a single one in version 2.
+    /// Folders of the group: one folder per controller in version 1, and a single folder in version 2.
     folders: Vec<PathBuf>,
 }
 

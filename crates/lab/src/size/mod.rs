@@ -35,7 +35,8 @@ pub struct SizeSetup<'a> {
     pub report: &'a dyn Fn(&Run, &Path),
 }
 
-/// Returns the budget of the next search, seconds. `left` is the number of remaining settings, including the next one.
+/// Returns the budget of the next search, seconds. `left` is the number of remaining settings, including the setting of
+/// the next search.
 pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
     (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(SHORTEST_SEARCH_S)
 }

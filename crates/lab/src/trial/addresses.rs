@@ -33,8 +33,8 @@ pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>
     Ok(found)
 }
 
-/// Sets the target's address to the first chosen one, keeps the other chosen addresses in `others`, and tells the user
-/// which addresses are not loaded. Only addresses that the user may load are tried.
+/// Chooses addresses of the target. Stores the first chosen address in `addr` and the other chosen addresses in
+/// `others`, and tells the user which addresses are not loaded. Only addresses that the user may load are tried.
 pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>) -> Result<(), LabError> {
     let target = lab.run.plan.target.clone();
     let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {

@@ -1,4 +1,4 @@
-//! Requests that a load left in the server's queue. While a server works on these requests, it answers no new ones.
+//! Requests that a load left in the server's queue. While a server works on these requests, it answers no new requests.
 
 use run::Trial;
 use run::number::{count, number, span};

@@ -8,8 +8,8 @@ use crate::trial::asker::Asker;
 use crate::trial::target::{Resolved, check_authorized};
 use crate::{Lab, LabError};
 
-/// Finds the nodes of a Redis cluster if the target belongs to one. Puts the nodes that hold keys of the commands into
-/// the plan. The server names these nodes, so each must be one that the user may load.
+/// If the target belongs to a Redis cluster, finds the nodes of the cluster. Puts the nodes that hold keys of the
+/// commands into the plan. The server names these nodes, so each must be one that the user may load.
 pub(super) fn join(
     lab: &mut Lab<'_>,
     found: &mut Resolved,

@@ -138,8 +138,8 @@ fn watched(
     ObservedServer { shared, ..server.map_or_else(here, ObservedServer::remote) }
 }
 
-/// Returns the address at which the server listens. This is the requested address, or the first one that `look_up`
-/// returns for the name of the server's host. Clients cannot connect to a wildcard address.
+/// Returns the address at which the server listens. The result is the requested address, or the first address that
+/// `look_up` returns for the name of the server's host. Clients cannot connect to a wildcard address.
 fn listen_at(
     server: Option<&HostPlan>,
     asked: &str,

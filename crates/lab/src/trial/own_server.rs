@@ -24,8 +24,8 @@ pub fn start_server(
     Ok((group, addr, notes))
 }
 
-/// Starts several server processes, each with its own address. Returns the agents, their addresses in the same order,
-/// and notes for the user.
+/// Starts several server processes, each with its own address. Returns the agents, their addresses in the order of the
+/// agents, and notes for the user.
 pub fn start_servers(
     host: &dyn Host,
     program: &Path,

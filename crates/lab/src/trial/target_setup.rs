@@ -55,8 +55,8 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // The load uses all arrival times and requests. The stored plan has no arrival times, and of many requests only
-        // the first ones.
+        // The load uses all arrival times and requests. The stored plan has no arrival times. If there are many
+        // requests, it has only the first requests.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         Ok(target_setup)

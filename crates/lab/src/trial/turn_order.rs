@@ -5,7 +5,7 @@
 /// Random balanced order of two alternatives ("sides", 0 and 1). In every two pairs, each side comes first once.
 pub(crate) struct TurnOrder {
     random: fastrand::Rng,
-    /// Side that comes first in the second of two pairs; `None` once that pair is drawn.
+    /// Side that comes first in the next pair, if the next pair is the second of two; `None` otherwise.
     owed: Option<usize>,
 }
 

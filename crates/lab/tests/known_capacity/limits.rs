@@ -1,4 +1,4 @@
-//! Limits of the generator: its number of connections and its pipeline.
+//! Tests of searches that reach limits of the generator: its number of connections and its pipeline.
 
 use load::{Service, SimServer};
 use run::Plan;

@@ -1,6 +1,6 @@
 //! Ended processes of one side (server or load generator). The busiest ended processes keep their columns of the
-//! recording. One instance has the sums of the counters of all others. Loadline can therefore follow a server that
-//! starts a process per job for days.
+//! recording. The counters of all other ended processes are added up in one instance. Loadline can therefore follow a
+//! server that starts a process per job for days.
 
 use run::ENDED_PROCESSES;
 
@@ -52,7 +52,7 @@ impl Group {
 /// Sums over the ended processes, and columns that new processes can reuse.
 #[derive(Default)]
 pub(super) struct EndedProcesses {
-    /// Columns of the sums. The columns are opened when the first process ends.
+    /// Columns of the sums over ended processes. The columns are opened when the first process ends.
     columns: Option<[Slots; SUMMED.len()]>,
     sums: [f64; SUMMED.len()],
     is_counted: bool,

@@ -1,5 +1,6 @@
 //! Counters of the network stack, from /proc/net/snmp and netstat (a line of names, then a line of values) and snmp6
-//! (one counter per line). Source: RFC 4293 and RFC 4022 for the names in snmp, net/ipv4/proc.c for the others.
+//! (one counter per line). Source: RFC 4293 and RFC 4022 for the names in snmp, and net/ipv4/proc.c for the other
+//! names.
 
 use crate::Scope;
 use crate::column_writer::{ColumnWriter, Slots};

@@ -1,4 +1,4 @@
-//! Samples the threads of a server from /proc: which threads run, and for which objects the others wait.
+//! Samples the threads of a server from /proc: which threads run, and for which objects the other threads wait.
 //!
 //! In each round, a [`WaitSampler`] reads /proc/PID/task/TID/syscall of the threads. Rounds come at random times, and
 //! are rare enough to take less than 1 % of a CPU. The memory of a futex distinguishes a lock from other objects, and

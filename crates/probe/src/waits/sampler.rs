@@ -25,7 +25,7 @@ const CLIENTS_SHARE: f64 = 0.001;
 /// Part of a CPU that the search for processes may use.
 const SEARCH_SHARE: f64 = 0.0005;
 /// Part of a CPU that finding the names of futexes may use. The first futex of a large program may take tens of
-/// milliseconds longer than later ones, because the program's symbols are read then.
+/// milliseconds longer than later futexes, because the sampler then reads the program's symbols.
 const NAMING_SHARE: f64 = 0.0005;
 /// Part of a CPU that reading the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;

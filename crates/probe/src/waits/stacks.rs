@@ -17,7 +17,7 @@ const MAX_WAITING: usize = 1 << 14;
 const MAX_ENDED: usize = 1024;
 
 /// Maximum number of goroutines of a process that are read in a round. Reading a goroutine takes about as long as
-/// unwinding a thread. Many small rounds cover more moments than a few large ones.
+/// unwinding a thread. Many small rounds cover more moments than a few large rounds.
 const MAX_GOROUTINES: u64 = 32;
 
 /// Sampler of stacks.

@@ -78,7 +78,7 @@ impl Threads {
     }
 }
 
-/// Returns the ID of the thread whose structure is at `thread`. The ID is the one in the thread's own PID namespace.
+/// Returns the ID of the thread whose structure is at `thread`. The ID is valid in the thread's own PID namespace.
 fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     match layout.identity {
         ThreadIdentity::Kernel(offset) => memory.half(thread.checked_add(offset)?),

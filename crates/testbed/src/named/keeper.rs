@@ -29,8 +29,8 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
     outcome.map(drop)
 }
 
-/// Answers requests until one asks to end the testbed. Returns the connection of that request, which the caller must
-/// keep open until the testbed has ended.
+/// Answers requests until a request asks to end the testbed. Returns the connection of that request, which the caller
+/// must keep open until the testbed has ended.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {

@@ -1,5 +1,5 @@
-//! Helpers for tests with real testbeds. Some helpers build a testbed and run iperf3. Others run one test of this test
-//! binary in another process, if necessary as another user.
+//! Helpers for tests with real testbeds. Some helpers build a testbed and run iperf3. Other helpers run one test of
+//! this test binary in another process, if necessary as another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;

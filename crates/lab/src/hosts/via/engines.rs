@@ -12,8 +12,8 @@ pub struct Engine {
     /// loadline quotes each argument.
     pub joins: bool,
     /// True if a master connection (ssh's ControlMaster) is opened to each host first. An agent starts ten times faster
-    /// over a master connection than over a new one. Without master connections, sshd may refuse agents, because it
-    /// limits the number of connections that are not yet authenticated.
+    /// over a master connection than over a new connection. Without master connections, sshd may refuse agents, because
+    /// it limits the number of connections that are not yet authenticated.
     pub masters: bool,
     /// Words of a command line that starts a container named `{host}` in this machine's network. The container's
     /// options and image follow. Empty for an engine without images.

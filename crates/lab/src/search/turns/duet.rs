@@ -126,7 +126,7 @@ mod tests {
         let nine: Vec<u32> = (0..9).collect();
         let duet = DuetCpus::of(&nine, alone).unwrap();
         assert_eq!((duet.servers, duet.generators), ([vec![7, 8], vec![5, 6]], [vec![3, 4], vec![1, 2]]));
-        // CPUs 0 and 4 are one core, 1 and 5 are the next one, and so on.
+        // CPUs 0 and 4 are one core, CPUs 1 and 5 are the next core, and so on.
         let threads: Vec<u32> = (0..8).collect();
         let duet = DuetCpus::of(&threads, |cpu| cpu % 4).unwrap();
         assert_eq!((duet.servers, duet.generators), ([vec![3, 7], vec![2, 6]], [vec![1, 5], vec![0, 4]]));

@@ -9,7 +9,7 @@ fn thread(tid: u32, state: ThreadState, key: WaitKey) -> ThreadSample {
     ThreadSample { tid, name: "worker-#".into(), state, key, ..ThreadSample::default() }
 }
 
-/// Returns a round of four threads: one holds a lock and sleeps, and the others wait for the lock.
+/// Returns a round of four threads: one holds a lock and sleeps, and the other three wait for the lock.
 fn locked(holder: u32) -> Round {
     let sleeping = thread(holder, ThreadState::Sleep, WaitKey::None);
     let all = (1..=4).map(|tid| match tid == holder {
