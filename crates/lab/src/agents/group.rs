@@ -271,7 +271,7 @@ pub struct Ready {
     pub notes: Vec<String>,
     /// Facts that an observer found about its host; `None` for other agents.
     pub watching: Option<run::WatchedHost>,
-    /// Result of checking whether a lever works on its host; `None` for other tasks.
+    /// Result of checking whether an experiment can use a lever on this host; `None` for other tasks.
     pub found: Option<run::LeverCheck>,
     /// Answer to a question about a server; `None` for other tasks.
     pub answer: Option<run::ServerAnswer>,

@@ -126,12 +126,12 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
 /// Interval between checks for a signal.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Makes SIGTERM, SIGHUP and SIGINT stop the task instead of ending the process at once, so that a lever undoes its
-/// change first.
+/// Makes SIGTERM, SIGHUP and SIGINT stop the task instead of ending the process at once, so that the agent first undoes
+/// a change that an experiment made.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
         // If the signals cannot be caught, a signal ends the process at once, and the next loadline command undoes the
-        // lever's change.
+        // experiment's change.
         return Ok(());
     }
     let heartbeat = Arc::clone(heartbeat);
@@ -150,8 +150,8 @@ fn take_files(files: BTreeMap<String, String>) {
     }
 }
 
-/// Reports that this agent is ready: its command has started, or a lever's change was made or undone. `notes` are for
-/// the user.
+/// Reports that this agent is ready: its command has started, or it has made or undone an experiment's change. `notes`
+/// are for the user.
 fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }

@@ -25,7 +25,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Factor by which the limits are raised.
 const LIMIT_FACTOR: u64 = 2;
-/// Maximum descriptor limit of a server process for which this lever is used. An experiment has too few connections to
+/// Maximum descriptor limit of a server process that an experiment doubles. An experiment has too few connections to
 /// exhaust a higher limit.
 const MAX_LIMIT: u64 = 2048;
 
@@ -33,8 +33,8 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-/// Returns the total descriptor limit that the server's processes will have while this lever is on, and the resources
-/// that the lever locks.
+/// Returns the total descriptor limit of the server's processes after the doubling, and the resources that the
+/// experiment locks.
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let undo = prepare(plan)?;
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();

@@ -1,6 +1,7 @@
-//! Lever that writes to the server's disk without the page cache, and flushes these writes. The writes are about as
-//! large as the requests of other programs. The lever uses half as many writing threads as other programs have requests
-//! in the disk's queue. Each thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
+//! Writes to the server's disk during an experiment, without the page cache, and flushes these writes (a lever). The
+//! writes are about as large as the requests of other programs. The lever uses half as many writing threads as other
+//! programs have requests in the disk's queue. Each thread also waits for its flushes, so the lever causes about a
+//! quarter of the disk's work.
 //!
 //! The reported speed is the disk's speed for other programs. The bytes of these programs per busy millisecond of the
 //! disk are measured with and without the lever. The speed is the value with the lever, divided by the value without
@@ -53,7 +54,8 @@ const MAX_WRITERS: usize = 12;
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
-/// Mean number of other programs' requests in the disk's queue, divided by the lever's number of writing threads.
+/// Mean number of other programs' requests in the disk's queue, divided by the number of the experiment's writing
+/// threads.
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Alignment of direct writes, bytes: the strictest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
@@ -69,7 +71,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     open_target(plan).map(|_| LeverCheck::default())
 }
 
-/// Opens a file for the lever's writes. Also returns the path of the file with the counters of the disk.
+/// Opens a file for the writes of the experiment. Also returns the path of the file with the counters of the disk.
 fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     let dir = plan.path.as_deref().ok_or("no directory")?;
     Ok((open(dir)?, queue_file(dir)?))
@@ -134,8 +136,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the time slots with the lever on. Number and size are derived from the
-/// requests that other programs send to the disk in the time slots with the lever off.
+/// Number of writers and size of writes for the time slots in which the experiment writes. Number and size are derived
+/// from the requests that other programs send to the disk in the other time slots.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -148,8 +150,8 @@ impl WriteDose {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// Sets all three fields according to the requests of other programs in a time slot with the lever off. The time
-    /// slot lasted `ms` milliseconds.
+    /// Sets all three fields according to the requests of other programs in a time slot in which the experiment does
+    /// not write. The time slot lasted `ms` milliseconds.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);
@@ -211,13 +213,13 @@ struct Writer<'a> {
     /// Index of the thread. Only the threads whose index is below `dose.writers` write.
     nth: usize,
     file: &'a std::fs::File,
-    /// Number of bytes that all threads of the lever wrote.
+    /// Number of bytes that all writing threads wrote.
     own_bytes: &'a AtomicU64,
     dose: &'a WriteDose,
 }
 
 impl Writer<'_> {
-    /// Writes in the time slots with the lever on. Adds the size of each write to `own_bytes`.
+    /// Writes in the time slots in which the experiment slows the disk. Adds the size of each write to `own_bytes`.
     fn write(&self, slot_clock: &SlotClock) -> Result<(), String> {
         let memory = vec![0x5a_u8; WRITE_BYTES[1] + ALIGN_BYTES];
         let from = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);

@@ -1,4 +1,5 @@
-//! Definition of a lever, and of the parts of client and server that levers can affect.
+//! Definition of a lever (a change that an experiment makes), and of the parts of client and server that levers can
+//! affect.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,11 +14,11 @@ use super::undo::Undo;
 /// why it cannot.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
-/// Ways to use a lever. The plan of a lever contains the facts that the conductor knows. The agent on the lever's host
-/// finds the other facts.
+/// Ways in which an experiment uses a lever (a change that it makes). The plan of a lever contains the facts that the
+/// conductor knows. The agent on the lever's host finds the other facts.
 #[derive(Clone, Copy)]
 pub enum Pull {
-    /// The lever is switched on and off in short time slots during one load.
+    /// The experiment switches the lever on and off in short time slots during one load.
     Slots {
         /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
@@ -50,7 +51,7 @@ impl Pull {
     }
 }
 
-/// Host on which a lever is used.
+/// Host on which an experiment makes a change (lever).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeverHost {
     /// No host: the lever is a different load of the generator.
@@ -61,12 +62,12 @@ pub enum LeverHost {
     Server,
 }
 
-/// Two loads, without and with a lever.
+/// Two loads of an experiment, without and with a change (lever).
 #[derive(Clone, Debug)]
 pub struct LoadPair {
-    /// Load without the lever.
+    /// Load without the change.
     pub off: LoadPlan,
-    /// Load with the lever.
+    /// Load with the change.
     pub on: LoadPlan,
     /// Dose: share of the tested resource that the lever takes away; negative if the lever adds to the resource.
     pub dose: f64,
@@ -74,7 +75,7 @@ pub struct LoadPair {
     pub change: Option<LeverPlan>,
 }
 
-/// One row of the table of levers.
+/// A lever: a change that an experiment makes to see how throughput reacts.
 #[derive(Clone, Copy)]
 pub struct Lever {
     /// Name of the lever in runs and tables.
@@ -108,7 +109,7 @@ pub struct Lever {
     pub pull: Pull,
 }
 
-/// Parts of client and server that a lever can affect.
+/// Parts of client and server that an experiment can affect.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
     /// CPUs of the generator. If the generators run on other hosts, only the length of this list matters: the smallest

@@ -29,7 +29,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: None, act },
 };
 
-/// Share of the network's rate that remains while the lever is on.
+/// Share of the network's rate that remains while the experiment lowers it.
 const REMAINING_SHARE: f64 = 0.75;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {

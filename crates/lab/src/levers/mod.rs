@@ -42,7 +42,7 @@ pub(crate) use window::in_flight;
 
 use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan};
 
-/// All levers.
+/// All levers: the changes that experiments can make.
 pub const LEVERS: &[Lever] = &[
     server_cpu::ROW,
     server_cpu_count::ROW,
@@ -69,7 +69,7 @@ fn row_of(plan: &LeverPlan) -> Result<&'static Lever, String> {
     row.ok_or_else(|| format!("no lever is called {:?}", plan.lever))
 }
 
-/// Checks on the lever's host that the lever can be used.
+/// Checks on the lever's host that the experiment can make its change there.
 pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     match row_of(plan)?.pull {
         Pull::Slots { check: Some(check), .. } | Pull::TurnsWithChange { check, .. } => check(plan),

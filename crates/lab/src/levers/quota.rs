@@ -26,7 +26,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Share of the quota that remains while the lever is on.
+/// Share of the quota that remains while the experiment lowers it.
 pub(super) const REMAINING_SHARE: f64 = 0.75;
 /// Slot length, seconds: several periods of the quota. A period is usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;

@@ -61,8 +61,8 @@ fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }
 
-/// Returns the half of the allowed CPUs that the lever takes. The hyperthreads of one core are kept together, because
-/// they slow each other.
+/// Returns the half of the allowed CPUs that the experiment takes from the server. The hyperthreads of one core are
+/// kept together, because they slow each other.
 fn cpus_to_take(mut allowed: Vec<u32>, core_of: impl Fn(u32) -> u32) -> Result<Vec<u32>, String> {
     if allowed.len() < 2 {
         return Err("the server may use only one CPU".into());
@@ -91,7 +91,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
 }
 
-/// Returns the CPU time that all processes of the lever have used so far, nanoseconds.
+/// Returns the CPU time that all busy processes of the experiment have used so far, nanoseconds.
 fn cpu_ns(hogs: &[CpuHog]) -> u64 {
     hogs.iter().filter_map(|hog| hog.cpu_ns().ok()).sum()
 }

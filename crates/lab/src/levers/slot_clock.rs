@@ -1,4 +1,5 @@
-//! Clock of a lever's time slots on the lever's host. The clock also notices commands to stop the lever.
+//! Clock of the time slots in which an experiment's lever is on or off. This clock runs on the lever's host. The clock
+//! also notices commands to stop the lever.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};

@@ -21,14 +21,14 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Minimum share of the bytes in flight that the lever takes away.
+/// Minimum share of the bytes in flight that the smaller buffer takes away.
 const DOSE: f64 = 0.5;
 /// Size of the requested buffer as a share of the bytes in flight. Linux doubles the requested size (SO_RCVBUF). At
 /// first, the kernel uses half of the doubled size for the window, and up to nine tenths after large packets arrive
 /// (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
-/// Minimum number of bytes in flight for this lever. With fewer bytes, the effect would come from delayed
-/// acknowledgements, not from the window.
+/// Minimum number of bytes in flight with which this experiment makes sense. With fewer bytes, the effect would come
+/// from delayed acknowledgements, not from the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Estimates the mean number of bytes in flight per connection while the server sends, in the load test on which the

@@ -1,4 +1,4 @@
-//! Agents that use levers during a load, each on its lever's host.
+//! Agents that make an experiment's changes (levers) during a load, each on the host of its lever.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,11 +24,11 @@ struct LeverAgents {
     agents: Vec<usize>,
 }
 
-/// Agents that use levers.
+/// Agents that make the changes (levers) of an experiment.
 #[derive(Default)]
 pub(super) struct ActiveLevers {
     levers: Vec<LeverAgents>,
-    /// Reason why a lever cannot be used; empty if there is none.
+    /// Reason why a lever (change of the experiment) cannot be used; empty if there is none.
     why: String,
     group: AgentGroup,
 }

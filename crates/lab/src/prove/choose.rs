@@ -9,7 +9,7 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever, LeverTargets, LoadPair, Pull};
 use crate::{Lab, TargetSetup};
 
-/// A lever that cannot be used, with the reason.
+/// A lever (change of an experiment) that cannot be used, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
 /// Returns the first usable lever that tests the verdict, and the levers that were refused before this lever was found.
@@ -33,7 +33,7 @@ pub(super) fn own(
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks that a lever can be used on its host. The error says why it cannot.
+/// Checks that a lever (change of an experiment) can be used on its host. The error says why it cannot.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -25,7 +25,7 @@ const SLOTS_MARGIN: f64 = 1.1;
 /// no load test with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
-/// Reason why a further lever was not used.
+/// Reason why a further lever (change of the experiment) was not used.
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
 /// Returns the lever that adds load, if this lever tests the verdict. A verdict that names an upstream service is

@@ -1,4 +1,4 @@
-//! Questions to the hosts of levers before the levers are used. Agents on these hosts answer, because only the host
+//! Questions to hosts before an experiment changes something there. Agents on these hosts answer, because only the host
 //! itself knows its processes, quotas and directories.
 
 use run::{AgentSpec, LeverCheck, LeverPlan};
@@ -7,7 +7,7 @@ use crate::agents::ask_within;
 use crate::levers::Lever;
 use crate::{Lab, TargetSetup};
 
-/// Asks a lever's hosts whether the lever can be used there. The error says why it cannot.
+/// Asks the hosts of a lever (change of an experiment) whether it can be used there. The error says why it cannot.
 pub(super) fn check(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, plan: &LeverPlan) -> Result<LeverCheck, String> {
     let mut found = LeverCheck::default();
     for host in setup.hosts_of(row.place) {

@@ -37,7 +37,8 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for the lever that tests the verdict, if loads with and without this lever take turns.
+/// Share of an experiment's time for the change (lever) that tests the verdict, if loads with and without this change
+/// take turns.
 const TURNS_SHARE: f64 = 0.6;
 /// Minimum share of an experiment's time for loads that take turns with fewer and with more source addresses.
 const SOURCES_SHARE: f64 = 0.5;
@@ -211,7 +212,7 @@ pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     (!fits).then(|| sparse::too_short(&points, 0.0, run.plan.search.budget_s, seconds))
 }
 
-/// Records the reason why no lever is used.
+/// Records the reason why the experiment changes nothing.
 pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     let answer = judge::prove::answer_of(&lab.run.plan.objective);
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });

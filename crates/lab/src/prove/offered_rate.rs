@@ -20,7 +20,7 @@ const MIN_DOSE: f64 = 0.02;
 const MIN_COMPLETED_RATIO: f64 = 0.97;
 /// Number of standard deviations of a Poisson count by which the completed requests may be below the minimum ratio.
 const MAX_DEVIATIONS: f64 = 3.0;
-/// Maximum utilization of the server while a lever with a fixed dose is on.
+/// Maximum utilization of the server while an experiment slows a resource by a fixed share.
 const MAX_UTILIZATION: f64 = 0.9;
 /// Minimum length of a time slot, and length of the unmeasured part at its start, in relaxation times of the queue (see
 /// [`relaxation_s`]).
@@ -32,10 +32,10 @@ const MAX_STRETCHED_SLOT_S: f64 = 0.5;
 /// Maximum number of blocks of time slots. In a block, each lever is on in one time slot, and the other time slots have
 /// no lever.
 const MAX_BLOCKS: usize = 48;
-/// Maximum share of failed requests while levers are used.
+/// Maximum share of failed requests while the experiment slows resources.
 const MAX_FAILED_SHARE: f64 = 0.01;
 
-/// Returns the dose of the levers at an offered rate, or the reason why no dose is possible.
+/// Returns the dose (slowdown) of the levers at an offered rate, or the reason why no dose is possible.
 pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     if at.kept < MIN_COMPLETED_RATIO {
         return Err(format!(

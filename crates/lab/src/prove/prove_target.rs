@@ -8,9 +8,9 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Share of the budget for the load without levers. The counters of this load give the verdict.
+/// Share of the budget for the load that the experiment does not disturb. The counters of this load give the verdict.
 const UNDISTURBED_SHARE: f64 = 0.15;
-/// Maximum length of the load without levers, seconds.
+/// Maximum length of the load that the experiment does not disturb, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;
 
 /// Loads the plan's target, reaches a verdict from the counters, and tests this verdict with all levers.

@@ -1,5 +1,6 @@
-//! Schedule of the levers. The load is divided into time slots. Each lever is on in half of the time slots, in random
-//! order. Time slots are so short that the speed of the machine drifts little within one time slot.
+//! Schedule of an experiment's changes (levers). The load is divided into time slots. Each lever is on in half of the
+//! time slots, in random order. Time slots are so short that the speed of the machine drifts little within one time
+//! slot.
 
 use run::SlotPlan;
 
@@ -13,7 +14,8 @@ pub(crate) const BUDGET_SHARE: f64 = 0.3;
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Number of time slots in a block. In each block, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of time slots at the end with all levers off. These time slots show whether throughput recovers.
+/// Number of time slots at the end in which the experiment slows nothing. These time slots show whether throughput
+/// recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 /// Maximum number of time slots. If there is more time, the time slots become longer.
 const MAX_SLOTS: u32 = 800;

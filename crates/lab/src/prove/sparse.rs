@@ -19,7 +19,7 @@ use super::untried;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of a CPU, 0 to 1, that a lever takes.
+/// Share of a CPU, 0 to 1, that the experiment takes away.
 const DOSE: f64 = 0.5;
 /// Maximum number of rounds.
 const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;

@@ -13,7 +13,7 @@ use crate::levers::{Lever, LoadPair};
 use crate::trial::turn_order::TurnOrder;
 use crate::{Host, Lab, LabError, Point, TargetSetup};
 
-/// Maximum time to wait for the agents to start, or to switch a lever.
+/// Maximum time to wait for the agents to start, or to make or undo a change.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Length of the warm-up of each load, seconds. In this time, the connections are established.
 const WARM_UP_S: f64 = 0.15;

@@ -55,7 +55,7 @@ impl HostMasters {
 /// Maximum number of agents over one master connection: sshd's limit on sessions per connection (`MaxSessions`, default
 /// 10), minus the session of the connection's own `cat`.
 const SESSIONS_PER_CONNECTION: u32 = 9;
-/// Number of sessions that each host needs in addition to those of the generators: for an observer, a lever, a
+/// Number of sessions that each host needs in addition to those of the generators: for an observer, an experiment, a
 /// question, and a session that is about to end.
 const EXTRA_SESSIONS: u32 = 4;
 
