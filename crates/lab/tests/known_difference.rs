@@ -210,7 +210,7 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
 }
 
 /// Of twelve comparisons of equal servers on a quiet machine, at most two say "slower" or "faster", and most of the
-/// twelve pass. None of them is an alarm.
+/// twelve pass. None of the twelve is an alarm.
 #[test]
 fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
     let equal = results(SEEDS, QUIET, 0.0);

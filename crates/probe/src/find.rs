@@ -139,7 +139,8 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 /// Result of searching one network namespace for an address.
 #[derive(Debug)]
 enum NamespaceAnswer {
-    /// Listeners were found: their inodes, and the address that one of them is bound to.
+    /// Listeners were found. The values are the inodes of their sockets, and the address that one of these sockets is
+    /// bound to.
     Listens((Vec<u32>, SocketAddr)),
     /// The address belongs to the namespace, but nothing listens there.
     Silent,

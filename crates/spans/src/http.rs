@@ -61,7 +61,7 @@ struct Head {
 }
 
 /// Reads a request. Before the call, `rest` contains the bytes that arrived after the previous request. After the call,
-/// it contains the bytes that arrived after this request.
+/// `rest` contains the bytes that arrived after this request.
 pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Result<Export, Ending> {
     let head = loop {
         if let Some(head) = head(rest)? {

@@ -38,7 +38,7 @@ pub enum SpansError {
     },
 }
 
-/// Receiver of spans. Its listening thread runs until the program ends.
+/// Receiver of spans. The receiver's listening thread runs until the program ends.
 #[derive(Debug)]
 pub struct Receiver {
     store: Arc<Mutex<Store>>,

@@ -125,8 +125,8 @@ impl CpuStacks {
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. Their cost needs no
-            // check.
+            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost of events
+            // of whole CPUs therefore needs no check.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,
@@ -134,8 +134,8 @@ impl CpuStacks {
         self.state.next_ns(monotonic_ns())
     }
 
-    /// Begins to sample. If this user may sample all processes of the system, the kernel does so all the time.
-    /// Otherwise, it samples the followed threads for a burst.
+    /// Begins to sample. If this user may sample all processes of the system, the kernel samples them all the time.
+    /// Otherwise, the kernel samples the followed threads for a burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
             return State::Open { since_ns: now_ns };
@@ -159,7 +159,8 @@ impl CpuStacks {
         state
     }
 
-    /// Closes the events. If their cost allows events to stay open, opens them again for the threads that exist now.
+    /// Closes the events. If the cost of the events allows them to stay open, opens them again for the threads that
+    /// exist now.
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
@@ -168,7 +169,7 @@ impl CpuStacks {
         }
     }
 
-    /// Closes the events and returns their costs.
+    /// Closes the `perf` events and returns their costs.
     fn end(&mut self, now_ns: u64) -> Cost {
         let before = thread_cpu_ns();
         let open_ns = self.open_since_ns().map_or(0, |since_ns| now_ns.saturating_sub(since_ns));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// A frame of a stack. Its names come from the program's own files and contain only printable characters.
+/// A frame of a stack. The names of a frame come from the program's own files and contain only printable characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Function whose code covers the address. `None` if there is no symbol for the address.

@@ -14,7 +14,7 @@ use crate::root::open_inside;
 /// Maximum number of files that are kept. Each file keeps up to two descriptors open.
 const MAX_IMAGES: usize = 512;
 
-/// Maximum size of the vDSO, the library that the kernel provides. Its usual size is two to four pages.
+/// Maximum size of the vDSO, the library that the kernel provides. The usual size of the vDSO is two to four pages.
 const MAX_KERNEL_LIBRARY_BYTES: usize = 1 << 16;
 
 /// Number of bytes at the start of a file's first mapping that must be equal in the file and in the process's memory.

@@ -30,7 +30,7 @@ pub struct Global {
     pub offset: u64,
 }
 
-/// A live process. Unwinds its stacks and names its addresses.
+/// A live process. Unwinds the stacks of the process and names its addresses.
 pub struct Process {
     pid: u32,
     name: String,

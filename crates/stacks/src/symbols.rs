@@ -36,7 +36,8 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// Adds those functions and objects of a symbol table that have a size. `strings` is the table of their names.
+    /// Adds those functions and objects of a symbol table that have a size. `strings` is the table of the symbols'
+    /// names.
     pub(crate) fn add(&mut self, table: &[Sym64<LittleEndian>], strings: &[u8]) {
         let base = self.names.len();
         let mut added = 0;

@@ -1,4 +1,4 @@
-//! Parses the text that describes a medium (a simulated network). Its forms are `NAME`, `NAME:VALUE` and
+//! Parses the text that describes a medium (a simulated network). The text has the form `NAME`, `NAME:VALUE` or
 //! `NAME:key=value,key=value`. Also parses numbers with units.
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
-//! A shell process that keeps a network namespace alive. When its standard input ends, it kills all other processes in
-//! the namespace and exits. Its standard input is a pipe, and only the creator holds the other end of this pipe. When
-//! the creator ends, even by a crash, all processes in the namespace therefore end.
+//! A shell process that keeps a network namespace alive. When the shell's standard input ends, the shell kills all
+//! other processes in the namespace and exits. This standard input is a pipe, and only the creator holds the other end
+//! of the pipe. When the creator ends, even by a crash, all processes in the namespace therefore end.
 
 use std::process::{Child, Command, Stdio};
 

@@ -80,7 +80,8 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // An error means that the program has already ended. Its error output, which the code below reads, says why.
+        // An error means that the program has already ended. The program's error output, which the code below reads,
+        // says why.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;

@@ -69,7 +69,7 @@ fn each_direction_has_the_requested_delay() {
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends `count` datagrams, numbered from 0. At most [`MAX_UNDER_WAY`] of them are on their way at the same time.
+/// Sends `count` datagrams, numbered from 0. At most [`MAX_UNDER_WAY`] datagrams are on their way at the same time.
 /// Returns their numbers in the order of arrival. If `loses` is true, the line loses datagrams but does not reorder
 /// them. Each arrival then shows that all earlier datagrams have arrived or are lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {

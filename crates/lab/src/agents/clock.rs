@@ -97,8 +97,8 @@ impl Clock {
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
             // From here on, the new reading is kept. The new reading replaces the last reading if these two are too
-            // close in time. It also does so if the last reading is too close to the reading before (see
-            // [`MIN_READING_GAP_NS`]).
+            // close in time. The new reading also replaces a last reading that is too close to the reading before it
+            // (see [`MIN_READING_GAP_NS`]).
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),

@@ -10,7 +10,7 @@ use super::{AgentEvent, AgentGroup};
 
 /// Number of exchanges with each agent before a load, to compare its clock with ours.
 const PINGS: u32 = 20;
-/// Interval between exchanges, so that they do not delay each other.
+/// Interval between exchanges. The interval keeps the exchanges from delaying each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum time to wait for the answers to the exchanges before a load.
 const PATIENCE: Duration = Duration::from_secs(3);

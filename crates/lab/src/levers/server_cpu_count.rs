@@ -35,8 +35,8 @@ pub(super) const ROW: Lever = Lever {
 /// 50 ms, and 94 % from 70 ms on. The first 70 ms of a time slot are not measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. On each of its CPUs, a
-/// server on two CPUs has between half of this weight and the whole weight. Eight processes therefore leave the server
-/// 6 to 11 % of each taken CPU.
+/// server on two CPUs has between half of this scheduling weight and the whole weight. Eight processes therefore leave
+/// the server 6 to 11 % of each taken CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {

@@ -9,7 +9,7 @@ use crate::hosts::via::Via;
 use crate::observe::RemoteObserver;
 use crate::{Host, LabError, Local};
 
-/// Client hosts among which a load is divided. Together they count as one host.
+/// Client hosts among which a load is divided. Together, these hosts count as one host.
 #[derive(Clone, Debug)]
 struct Fleet {
     name: String,

@@ -1,5 +1,5 @@
 //! Active observers of a load test. The observers take a sample at the start and end of each phase, and provide values
-//! for the live view. At the end, they return the observations of client and server.
+//! for the live view. At the end, the observers return the observations of client and server.
 
 use std::time::Duration;
 

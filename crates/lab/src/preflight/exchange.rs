@@ -139,7 +139,8 @@ impl Exchange {
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         while session.wants_transmit() {
             let n = session.transmit(buffer);
-            // A server may answer before it has read everything. Its answer then explains more than the error EPIPE.
+            // A server may answer before it has read everything. The answer of the server then explains more than the
+            // error EPIPE.
             if n == 0 || !self.write(&buffer[..n])? {
                 break;
             }

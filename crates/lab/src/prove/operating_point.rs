@@ -89,8 +89,9 @@ impl OperatingPoint {
 
     /// Returns the operating point (load and observations) with `connections` connections. If these keep too few
     /// requests in flight while a lever stops generator or server, uses more connections. The larger load is the
-    /// smallest one of the run that has a similar rate and enough requests in flight, or else an untested load. With
-    /// too few requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
+    /// smallest load of the run that has a similar rate and enough requests in flight. Without such a load, the
+    /// function returns an untested load. With too few requests in flight, slowing the generator's CPU would lower
+    /// throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -144,8 +145,8 @@ impl OperatingPoint {
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| self.with(connections))
     }
 
-    /// Returns this load with enough requests in flight to keep `cpus` CPUs busy, on at most `most` connections. The
-    /// error says that there are too few connections: one request at a time uses only one CPU.
+    /// Returns this load with enough requests in flight to keep `cpus` CPUs busy. The number of connections grows to at
+    /// most `most`. The error says that there are too few connections: one request at a time uses only one CPU.
     pub(super) fn for_cpus(&self, cpus: u32, most: u32) -> Result<Self, String> {
         let wanted = (2 * cpus).max(MIN_CONNECTIONS).max(self.connections);
         let connections = wanted.min(most.max(self.connections));
@@ -205,7 +206,7 @@ pub(super) fn most_served(run: &Run) -> u32 {
 }
 
 /// Returns half of the median time that a connection with a request still has to wait for its answer at a random
-/// moment, seconds. If 1 % of the answers are slow, most connections may wait for a slow one, although the median
+/// moment, seconds. If 1 % of the answers are slow, most connections may wait for a slow answer, although the median
 /// response is short. Half of this time is enough, because a turn lasts many response times and therefore several slow
 /// answers.
 fn slow_answers_s(trial: &Trial) -> f64 {
@@ -340,7 +341,7 @@ mod tests {
     }
 
     /// The server has three workers, each of which needs 0.1 s per request. The sweep was short: it had only steps with
-    /// 1, 2 and 31 connections, and no knee.
+    /// 1, 2 and 31 connections, and showed no knee of the throughput curve.
     #[test]
     fn a_short_sweep_has_fewer_connections_too() {
         let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);

@@ -23,7 +23,7 @@ const OVERHEAD_S: f64 = 0.25;
 const MIN_TURN_S: f64 = 0.25;
 /// Maximum length of a turn (one load without or with the lever), seconds.
 const MAX_TURN_S: f64 = 2.0;
-/// Minimum and maximum number of pairs. From fewer than three pairs, their scatter could not be estimated.
+/// Minimum and maximum number of pairs. The scatter between pairs cannot be estimated from fewer than three pairs.
 const PAIRS: (usize, usize) = (3, 8);
 
 /// Minimum length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter

@@ -65,7 +65,7 @@ enum Phase {
 }
 
 impl Finder {
-    /// Returns a search before its first step.
+    /// Creates a search, which has not taken any step yet.
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
         // The first step is as long as several response times. A shorter step could see no answer, which would end the
         // sweep.

@@ -45,8 +45,8 @@ const LEAD: Duration = Duration::from_millis(50);
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of agents with which all agents report fine ticks (progress reports at short intervals). With more
-/// agents, none reports fine ticks.
+/// Maximum number of agents for which fine ticks (progress reports at short intervals) are used. With more agents, no
+/// agent reports fine ticks.
 const MAX_FINE_AGENTS: usize = 16;
 /// Time per agent that is added to [`LEAD`] or [`LOCAL_LEAD`], because many agents get their commands one after the
 /// other.

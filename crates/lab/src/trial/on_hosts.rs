@@ -60,7 +60,7 @@ impl HostsSetup {
         Ok(Self { server: Arc::new(Mutex::new(group)), addr, observation, clients, _server_host: server_host })
     }
 
-    /// Adds counters that the server itself reports. `object` is the part of their IDs before the dot.
+    /// Adds counters that the server itself reports. `object` is the part of the counters' IDs before the dot.
     #[must_use]
     pub fn with_counters(mut self, object: &'static str) -> Self {
         self.observation = self.observation.with_server_counters(ServerCounters::new(&self.server, object));

@@ -42,8 +42,8 @@ impl Snapshots {
     /// Returns a rough upper bound of the memory in use, bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        // A histogram is a `BTreeMap`. Its nodes are about half full or more, so an entry takes at most about twice its
-        // size.
+        // A histogram is a `BTreeMap`. The nodes of such a map are about half full or more, so an entry takes at most
+        // about twice its size.
         let each = size_of::<(f64, TickDetail)>() + run::CoarseHist::BUCKETS * 2 * size_of::<(u16, u64)>();
         self.states.capacity() * each
     }

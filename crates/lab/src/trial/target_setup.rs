@@ -173,7 +173,7 @@ impl TargetSetup {
         ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
-    /// Finds the server's processes. If they cannot be seen, the run gets a warning and continues.
+    /// Finds the server's processes. If the processes cannot be seen, the run gets a warning and continues.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) => {

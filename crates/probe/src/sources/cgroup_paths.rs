@@ -88,7 +88,7 @@ fn mount(tree: &Tree, line: &[u8]) -> Option<Mount> {
     Some(Mount { version, controllers, group, point: tree.path(point.trim_start_matches('/')) })
 }
 
-/// Returns the groups that `/proc/PID/cgroup` names, or `None` if it names none.
+/// Returns the groups that `/proc/PID/cgroup` names, or `None` if this file names no group.
 pub(super) fn resolve(tree: &Tree, mounts: &[Mount], text: &[u8]) -> Option<ProcessGroups> {
     let find = |controller: &str| {
         one(mounts, text, controller).or_else(|| two(mounts, text)).filter(|c| tree.is_live() || c.leaf.exists())

@@ -67,8 +67,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Writes the number of instructions of each running process. If they cannot be counted for one of these processes,
-    /// writes only the reason, because the sum over the other processes would be wrong.
+    /// Writes the number of instructions of each running process. If instructions cannot be counted for one of these
+    /// processes, writes only the reason, because the sum over the other processes would be wrong.
     fn put_instructions(&self, round: &mut Round<'_>) {
         let running = || self.members.iter().filter(|member| !member.ended);
         let reason = match sys::perf::counts_instructions() {

@@ -60,7 +60,7 @@ impl Arch {
     };
 }
 
-/// Number in place of a call that an architecture lacks.
+/// Value in [`CALLS`] in place of the number of a call that an architecture lacks.
 const ABSENT: u16 = u16::MAX;
 
 /// Rows: name, number on x86_64, number on aarch64, kind.

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn counts_tell_which_connections_await_a_reply_if_they_agree_with_times() {
-        // The last two connections await a reply. For one of them, both times are in one tick.
+        // The last two connections await a reply. For one of these two connections, both times are in one tick.
         let idle = |ms_ago| connection(50, 50, ms_ago, 0);
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);

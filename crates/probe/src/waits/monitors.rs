@@ -1,4 +1,4 @@
-//! Finds, by their stacks, threads that wait for locks of a language runtime.
+//! Finds threads that wait for locks of a language runtime, by the stacks of the threads.
 
 use std::collections::BTreeMap;
 

@@ -19,7 +19,7 @@ pub(crate) use usage::{Counts, FRAMING_BYTES};
 pub(crate) enum Fate {
     /// The frame arrives at this time, nanoseconds of the monotonic clock.
     Arrives(u64),
-    /// The frame must wait until it may be sent. Later, [`Relay::settle`] returns its arrival time.
+    /// The frame must wait until it may be sent. Later, [`Relay::settle`] returns the arrival time of the frame.
     Waits,
     /// The frame is lost, because a queue is full or because the medium simulates a loss.
     Lost,

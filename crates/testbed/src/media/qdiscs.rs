@@ -17,7 +17,7 @@ use crate::forward::Counts;
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. When several classes wait, each sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
-/// Minor number of the `htb` class that represents the wire. Its major number is 1.
+/// Minor number of the `htb` class that represents the wire. The major number of the class is 1.
 pub(super) const WIRE_CLASS: u16 = 0xfff;
 
 /// Netlink access to the queueing disciplines of one namespace.

@@ -67,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // Kill a keeper that did not answer. Its namespaces end with it.
+    // Kill a keeper that did not answer. The namespaces of the keeper end with it.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {

@@ -38,7 +38,7 @@ pub const ENGINES: &[Engine] = &[
     Engine {
         name: "slurm",
         // Each agent is started by its own srun. A common srun would send the input of all agents to every agent. With
-        // `--label`, it would also cut lines after 1,024 bytes.
+        // `--label`, a common srun would also cut lines after 1,024 bytes.
         prefix: &["srun", "-Q", "--overlap", "--export=NONE", "--nodes=1", "--ntasks=1", "--nodelist={host}"],
         help: "a node of loadline's own allocation; `slurm` as the only host means all its nodes",
         ..BASE
