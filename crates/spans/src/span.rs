@@ -1,8 +1,8 @@
-//! A span as it is received, and as it is stored.
+//! Two forms of a span: as received, and as stored.
 
 use std::borrow::Cow;
 
-/// A span as it was received.
+/// A span as received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedSpan<'a> {
     /// ID of the trace.
@@ -21,7 +21,7 @@ pub struct ReceivedSpan<'a> {
     pub name: Cow<'a, str>,
 }
 
-/// A span as it is stored.
+/// A span as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) trace: u128,

@@ -219,8 +219,8 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
 }
 
 /// Records the predicted effect of the experiment. At an offered rate, this is the effect of the experiment's dose
-/// (slowdown). Otherwise, it is the effect of `own`, the lever that tests the verdict. If no lever tests the verdict,
-/// it is the effect of the first lever in the table.
+/// (slowdown). Otherwise, the recorded effect is that of `own`, the lever that tests the verdict. If no lever tests the
+/// verdict, it is the effect of the first lever in the table.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);

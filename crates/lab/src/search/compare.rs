@@ -61,7 +61,8 @@ pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) 
     let [mut a, mut b] = [prepare(a, &mut watch_a)?, prepare(b, &mut watch_b)?];
     let first_s = [&a, &b].map(|side| side.target_setup.first_s);
     let plan = TurnsPlan { first_s, budget_s, threshold, whole_budget };
-    // During the set-up, the servers ran on their assigned CPUs. Between the measurements, they may use all CPUs.
+    // During the set-up, the servers ran on their assigned CPUs. Between the measurements, the servers may use all
+    // CPUs.
     duet.iter_mut().for_each(|duet| duet.placement.restore());
     let crowded = duet.as_ref().filter(|duet| duet.crowded).map(|_| CROWDED.to_owned());
     let placement = duet.as_mut().map(|duet| &mut duet.placement as &mut dyn Placement);

@@ -70,7 +70,7 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all measurements of the search so
-    /// far, except those that other programs disturbed. For each measurement, it has the rate, and true if the
+    /// far, except those that other programs disturbed. For each measurement, `windows` has the rate, and true if the
     /// measurement met the limits. The search may learn of a disturbance only later, so every call counts all
     /// measurements again. `pooled` is the capacity estimated from all measurements, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {

@@ -7,9 +7,9 @@ use super::windows::{MIN_WINDOWS, Windows};
 
 /// Shares of the measuring time after which the measurements so far are judged, in addition to the judgement at the
 /// end. Consider a difference that a comparison with the whole budget finds in nine of ten cases. With these three
-/// looks, this difference is found after 76 % of the measurements on average. With two looks it is found after 87 % of
-/// the measurements, and with twelve after 71 % (simulated in `stats::sequential`). Each look judges all measurements
-/// so far, so twelve looks take three times as much computing time as these three.
+/// looks, this difference is found after 76 % of the measurements on average. With two looks, the difference is found
+/// after 87 % of the measurements, and with twelve after 71 % (simulated in `stats::sequential`). Each look judges all
+/// measurements so far, so twelve looks take three times as much computing time as these three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Interim judgements ("looks") of the measurements of a comparison.
