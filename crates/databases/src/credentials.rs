@@ -55,8 +55,8 @@ fn of_file(text: &str, behind: &Behind) -> Option<String> {
     })
 }
 
-/// Splits a line at the first four colons that have no backslash before them. Each backslash is removed, and the
-/// character after it is kept.
+/// Splits a line at the first four colons that have no backslash before them. Removes each backslash, and keeps the
+/// character after it.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut chars) = (vec![String::new()], line.chars());
     while let Some(c) = chars.next() {

@@ -17,7 +17,7 @@ use crate::statement::bounded;
 
 /// Number of entries of the slow log that are read.
 const SLOWLOG_ENTRIES: &str = "128";
-/// Maximum number of different commands that are kept.
+/// Maximum number of different commands in the counts.
 const MAX_COMMANDS: usize = 1024;
 
 /// Number of calls and total time in seconds of each command.

@@ -93,7 +93,7 @@ impl Database {
         let failed = self.session().and_then(|mut session| {
             session.begin();
             let result = sample_until_stop(&mut session, &mut sums, shared, |sums| self.profile(sums, begin));
-            // After an error, the state of the connection is unknown, so the connection is dropped.
+            // After an error, the state of the connection is unknown, so this function drops the connection.
             if result.is_ok() {
                 *lock(&self.session) = Some(session);
             }

@@ -1,5 +1,5 @@
-//! SQL statements without their values: each literal becomes `?`, comments are removed, and lists of values are
-//! shortened. In this file, a string is a literal in quotes.
+//! Removes the values from SQL statements: replaces each literal by `?`, removes comments, and shortens lists of
+//! values. In this file, a string is a literal in quotes.
 
 /// Maximum length of a stored statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;

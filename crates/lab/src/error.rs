@@ -1,5 +1,5 @@
-//! Errors that prevent a run from starting or continuing. Each message says what was tried, what happened and what the
-//! user can do.
+//! Errors that prevent a run from starting or continuing. Each message says what loadline tried, what happened and what
+//! the user can do.
 
 /// Error of the conductor.
 #[derive(Debug, thiserror::Error)]

@@ -41,8 +41,8 @@ pub struct ColumnWriter {
     thinned: u32,
     /// Number of samples in the last row of the series so far.
     open: u64,
-    /// Number of rows from which on the next merge is tried: 5/4 of the number of rows after the last merge. Without
-    /// this minimum, a merge that found few rows to merge would be tried again at each sample.
+    /// Number of rows from which on the writer tries the next merge: 5/4 of the number of rows after the last merge.
+    /// Without this minimum, a merge that found few rows to merge would be tried again at each sample.
     merge_from: usize,
 }
 
@@ -173,8 +173,8 @@ impl ColumnWriter {
         }
     }
 
-    /// Records why a counter has no value. An empty `instance` means all instances of the counter. Only the first
-    /// reason for a counter and an instance is kept.
+    /// Records why a counter has no value. An empty `instance` means all instances of the counter. Keeps only the first
+    /// reason for a counter and an instance.
     pub fn absent(&mut self, id: &'static str, instance: &str, reason: fmt::Arguments<'_>) {
         let known = |a: &Absence| a.counter.as_str() == id && a.instance == instance;
         if self.absent.len() < MAX_ABSENCES && !self.absent.iter().any(known) {

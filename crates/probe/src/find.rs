@@ -202,9 +202,9 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
 }
 
 /// Returns the holders of a socket and their descendants, with two exceptions. A service manager may have created the
-/// socket for its service (socket activation), and still has it open. If another process has the socket open, too, the
-/// manager is left out. No descendants are added for a service manager, for the calling process, or for an ancestor of
-/// the calling process.
+/// socket for its service (socket activation), and still has it open. If another process has the socket open, too, this
+/// function leaves out the manager. It adds no descendants of a service manager, of the calling process, or of an
+/// ancestor of the calling process.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);

@@ -52,7 +52,7 @@ pub fn with_descendants(pid: u32) -> Vec<u32> {
     std::iter::once(pid).chain(descendants_of(pid)).collect()
 }
 
-/// Returns all descendants of these processes, ascending. The processes themselves are left out.
+/// Returns all descendants of these processes, ascending. Leaves out the processes themselves.
 pub(crate) fn descendants(proc: &Path, pids: &[u32]) -> Vec<u32> {
     below(&parents(proc), pids)
 }

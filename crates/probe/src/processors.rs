@@ -8,7 +8,7 @@ use run::Recording;
 use crate::text::{after, keyed};
 
 /// Returns the CPUs on which a server's worker processes may run. Workers are the processes in `pids` that have no
-/// child in `pids`. Parents are left out, because a parent that only waits (such as nginx's master) is usually not
+/// child in `pids`. Leaves out parents, because a parent that only waits (such as nginx's master) is usually not
 /// pinned. The result is empty if nothing can be read.
 pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     let status = |pid: &u32| std::fs::read(root.join(format!("proc/{pid}/status"))).ok();

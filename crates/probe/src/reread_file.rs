@@ -45,7 +45,7 @@ impl RereadFile {
         Self { path, file: None, buffer: Vec::new() }
     }
 
-    /// Wraps an open file, for example from another namespace. The path is used in error messages.
+    /// Wraps an open file, for example from another namespace. Error messages contain the path.
     pub(crate) fn from_file(path: PathBuf, file: File) -> Self {
         Self { path, file: Some(file), buffer: Vec::new() }
     }

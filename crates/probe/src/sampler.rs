@@ -1,11 +1,11 @@
 //! A thread that samples at regular intervals and, on request, exactly at the start or end of a phase (such as the
 //! measurement).
 //!
-//! Each regular sample is taken at a random moment in the first half of its interval. If samples were taken at fixed
-//! moments, a server that works periodically would always be seen in the same state. Intervals begin at absolute times
-//! (start of the thread + k · interval), so a late sample does not delay later samples. `probe.late` counts each missed
-//! sample, and each sample that starts more than half an interval late. Between these samples, the thread reads the CPU
-//! time of the host and of the processes ten times per second ([`crate::cpu_use`]).
+//! The thread takes each regular sample at a random moment in the first half of its interval. At fixed moments, it
+//! would always see a server that works periodically in the same state. Intervals begin at absolute times (start of the
+//! thread + k · interval), so a late sample does not delay later samples. `probe.late` counts each missed sample, and
+//! each sample that starts more than half an interval late. Between these samples, the thread reads the CPU time of the
+//! host and of the processes ten times per second ([`crate::cpu_use`]).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;

@@ -106,7 +106,7 @@ impl Samples {
     }
 
     /// Records the larger of two values as the peak of the stretch before the values are merged, unless the stretch
-    /// already has a larger peak. The first peak of a stretch is kept only if the two values differ.
+    /// already has a larger peak. Keeps the first peak of a stretch only if the two values differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

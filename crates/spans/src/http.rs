@@ -27,7 +27,7 @@ pub(crate) struct Export {
     pub(crate) persists: bool,
 }
 
-/// Reason why a request is refused: a status and a sentence.
+/// Reason why the receiver refuses a request: a status and a sentence.
 #[derive(Debug)]
 pub(crate) struct Refusal(pub(crate) u16, pub(crate) &'static str);
 

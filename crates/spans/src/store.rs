@@ -26,7 +26,7 @@ pub(crate) struct Store {
     names: Vec<(String, String)>,
     /// Index of each pair in `names`.
     known: HashMap<(String, String), u16>,
-    /// Number of times that half of the traces were dropped.
+    /// Number of times that the store dropped half of the traces.
     halvings: u32,
     /// Latest start of a received span, nanoseconds since 1970.
     pub(crate) newest_ns: u64,
@@ -60,7 +60,7 @@ impl Store {
         self.names.get(usize::from(name))
     }
 
-    /// Returns the share of the traces that are kept, 0 to 1.
+    /// Returns the share of the received traces that the store still has, 0 to 1.
     pub(crate) fn kept_share(&self) -> f64 {
         0.5_f64.powi(self.halvings as i32)
     }

@@ -152,7 +152,7 @@ impl CpuStacks {
         let is_burst = matches!(state, State::Burst { .. });
         self.period_ns = if is_burst { burst_period_ns(tids.len()) } else { self.usual_period_ns };
         for tid in tids {
-            // An error is ignored, because the thread may have ended.
+            // Ignore an error, because the thread may have ended.
             let _ = self.sampler.add(tid, self.period_ns);
         }
         (self.opened_in_ns, self.fresh, self.is_incomplete) = (thread_cpu_ns() - before, 0, false);

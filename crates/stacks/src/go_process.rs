@@ -9,7 +9,7 @@ impl Process {
         self.go.is_some()
     }
 
-    /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out.
+    /// Reads at most `max` goroutines, spread over the runtime's list. Leaves out goroutines of the runtime itself.
     /// Returns `None` for a program that is not written in Go, for a stripped program, and if the list cannot be read.
     pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
         let (read, listed_per_read) = self.go.as_mut()?.read(max)?;

@@ -11,7 +11,7 @@ use crate::image::Image;
 use crate::maps::{Mapping, VDSO};
 use crate::root::open_inside;
 
-/// Maximum number of files that are kept. Each file keeps up to two descriptors open.
+/// Maximum number of files in the cache. Each file keeps up to two descriptors open.
 const MAX_IMAGES: usize = 512;
 
 /// Maximum size of the vDSO, the library that the kernel provides. The usual size of the vDSO is two to four pages.

@@ -8,7 +8,8 @@ use cpp_demangle::DemangleOptions;
 /// Longest mangled name that is decoded. Longer names are cut and not decoded.
 const MAX_MANGLED_BYTES: usize = 2048;
 
-/// Longest name that is kept. Names of C++ templates can have thousands of characters, too many for a table or a chart.
+/// Maximum length of a printed name, characters. Names of C++ templates can have thousands of characters, too many for
+/// a table or a chart.
 const MAX_NAME_CHARS: usize = 160;
 
 /// Returns the readable and printable form of a symbol's name.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::images::Images;
 use crate::process::Process;
 
-/// Maximum number of processes that are kept open.
+/// Maximum number of processes that may be open at the same time.
 const MAX_PROCESSES: usize = 1024;
 
 /// All observed processes, each opened once. Program files that several processes run are read only once.

@@ -88,8 +88,8 @@ impl Symbols {
     }
 }
 
-/// Returns the kind of a symbol if it names code or data of its own file and has a size. Thread-local symbols are left
-/// out, because their value is not an address.
+/// Returns the kind of a symbol if it names code or data of its own file and has a size. Returns `None` for
+/// thread-local symbols, because their value is not an address.
 fn kind_of(symbol: &Sym64<LittleEndian>) -> Option<Kind> {
     if symbol.st_shndx.get(LittleEndian) == SHN_UNDEF || symbol.st_size.get(LittleEndian) == 0 {
         return None;

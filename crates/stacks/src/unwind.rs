@@ -14,7 +14,7 @@ use crate::space::Space;
 /// Maximum number of frames of a stack. Deeper stacks are cut.
 const MAX_FRAMES: usize = 256;
 
-/// Maximum number of addresses whose unwinding rules are kept.
+/// Maximum number of addresses with unwinding rules in the cache.
 const MAX_RULES: usize = 1 << 16;
 
 /// Mask of the bits of a code address. On aarch64, the higher bits may contain a signature of the address.

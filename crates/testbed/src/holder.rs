@@ -76,7 +76,7 @@ fn end_all_in(netns: &Netns) {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
-        // An error is ignored, because the process may have ended meanwhile.
+        // Ignore an error, because the process may have ended meanwhile.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -14,7 +14,7 @@ use crate::statement::bounded;
 
 /// Maximum length of a packet, bytes.
 const MAX_PACKET_BYTES: usize = 1 << 20;
-/// Maximum number of rows that are kept from one answer.
+/// Maximum number of rows that the client keeps from one answer.
 const MAX_ROWS: usize = 4096;
 /// First byte of the packet that runs a statement.
 const QUERY: u8 = 3;

@@ -20,7 +20,7 @@ use crate::statement::bounded;
 
 /// Maximum length of one message, bytes. The rows that this client's statements select have at most a few kilobytes.
 const MAX_MESSAGE_BYTES: i32 = 1 << 20;
-/// Maximum number of rows that are kept from one answer.
+/// Maximum number of rows that the client keeps from one answer.
 const MAX_ROWS: usize = 4096;
 
 /// Texts of a row, `None` for NULL.

@@ -67,7 +67,7 @@ impl Clock {
         self.questions
     }
 
-    /// Handles an answer to a clock question. An answer to an unknown question is ignored.
+    /// Handles an answer to a clock question. Ignores an answer to an unknown question.
     pub(super) fn answered(&mut self, n: u32, theirs_ns: u64, came_ns: u64) {
         let Some(at) = self.asked.iter().position(|(asked, _)| *asked == n) else { return };
         if let Some((_, left_ns)) = self.asked.remove(at)
@@ -96,9 +96,9 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // From here on, the new reading is kept. The new reading replaces the last reading if these two are too
-            // close in time. The new reading also replaces a last reading that is too close to the reading before it
-            // (see [`MIN_READING_GAP_NS`]).
+            // From here on, the clock keeps the new reading. The new reading replaces the last reading if these two are
+            // too close in time. The new reading also replaces a last reading that is too close to the reading before
+            // it (see [`MIN_READING_GAP_NS`]).
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),

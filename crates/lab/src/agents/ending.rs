@@ -19,7 +19,7 @@ pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
                 return true;
             }
             for pid in pids.iter().filter(|pid| !told.contains(*pid)) {
-                // A process that has just ended needs no signal, so errors are ignored.
+                // Ignore errors, because a process that has just ended needs no signal.
                 let _ = (signal(*pid), sys::signal::resume(*pid));
             }
             told = pids;

@@ -56,8 +56,8 @@ impl Agent {
     }
 }
 
-/// Returns the processes whose mark names an agent that no longer exists. Agents of other PID namespaces are not
-/// visible, so processes whose marks name such agents are left out.
+/// Returns the processes whose mark names an agent that no longer exists. Leaves out processes whose marks name agents
+/// of other PID namespaces, because these agents are not visible.
 fn left(mark: &str) -> Vec<u32> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());

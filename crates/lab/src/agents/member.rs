@@ -154,7 +154,7 @@ impl Agent {
             ));
         }
         self.hello = Some(hello);
-        // Errors are ignored, because an agent that ended at once explains in its output why it ended.
+        // Ignore errors, because an agent that ended at once explains in its output why it ended.
         self.task.take().into_iter().for_each(|task| self.out.send_task(task.as_bytes()));
         Ok(())
     }

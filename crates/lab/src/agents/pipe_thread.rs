@@ -23,7 +23,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 const HEARTBEAT_LINE: &[u8] = b"{\"do\":\"heartbeat\"}\n";
 /// Maximum time to wait for the rest of standard error after standard output has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
-/// Maximum number of bytes that are kept from the end of standard error.
+/// Maximum number of bytes that the thread keeps from the end of standard error.
 const MAX_STDERR_BYTES: usize = 4096;
 
 /// Pipes of one agent.

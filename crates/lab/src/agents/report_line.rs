@@ -8,7 +8,7 @@ use run::AgentReport;
 pub(super) fn send_report(report: &AgentReport) {
     let Ok(mut line) = serde_json::to_string(report) else { return };
     line.push('\n');
-    // If the conductor has ended, nobody reads the report, so errors are ignored. The agent notices at its own standard
+    // Ignore errors, because nobody reads the report if the conductor has ended. The agent notices at its own standard
     // input that the conductor has ended.
     let _ = std::io::stdout().lock().write_all(line.as_bytes());
 }

@@ -79,7 +79,7 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         let mut remove = Command::new(self.engine.name);
-        // Usually, the container has already removed itself, so errors are ignored.
+        // Ignore errors, because the container has usually removed itself already.
         let _ = remove
             .args(["rm", "--force", &self.name])
             .stdin(Stdio::null())

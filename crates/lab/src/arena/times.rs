@@ -10,8 +10,8 @@ use crate::servers::START_S;
 const SEARCH_SHARE: f64 = 0.5;
 /// Maximum length of a search, seconds. A longer search would hardly find a different capacity.
 const MAX_SEARCH_S: f64 = 120.0;
-/// Number of rounds for which the turns of the servers are planned. After the four most extreme of twelve values are
-/// left out, eight remain.
+/// Number of rounds for which the turns of the servers are planned. The evaluation leaves out the four most extreme of
+/// twelve values, so eight remain.
 const PREFERRED_ROUNDS: f64 = 12.0;
 /// Maximum number of rounds. With more rounds, the confidence intervals would hardly become narrower.
 const MAX_ROUNDS: u32 = 40;

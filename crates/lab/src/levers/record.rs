@@ -51,7 +51,7 @@ impl Record {
     }
 
     /// Reads a record. Returns `None` if the record is from an earlier boot or from another PID namespace (container).
-    /// A record from an earlier boot is removed.
+    /// Removes a record from an earlier boot.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
         if !record.boot.is_empty() && record.boot != probe::boot_id() {
@@ -81,7 +81,7 @@ fn pid_namespace() -> String {
 }
 
 /// Returns the directory of this user's records. The directory must remain when a login session ends, so
-/// XDG_RUNTIME_DIR is unsuitable. A directory to which other users have any access is refused.
+/// XDG_RUNTIME_DIR is unsuitable. Refuses a directory to which other users have any access.
 fn directory(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
     let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));

@@ -1,8 +1,8 @@
 //! Takes whole CPUs away from the server during an experiment, instead of a share of every CPU.
 //!
 //! A server that handles one request at a time moves to the remaining CPUs, and its throughput stays the same. A server
-//! that handles several requests at a time loses the throughput of the CPUs that are taken. Taking a share of every CPU
-//! would slow both kinds of servers alike.
+//! that handles several requests at a time loses the throughput of the taken CPUs. Taking a share of every CPU would
+//! slow both kinds of servers alike.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -61,8 +61,8 @@ fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }
 
-/// Returns the half of the allowed CPUs that the experiment takes from the server. The hyperthreads of one core are
-/// kept together, because they slow each other.
+/// Returns the half of the allowed CPUs that the experiment takes from the server. Keeps the hyperthreads of one core
+/// together, because they slow each other.
 fn cpus_to_take(mut allowed: Vec<u32>, core_of: impl Fn(u32) -> u32) -> Result<Vec<u32>, String> {
     if allowed.len() < 2 {
         return Err("the server may use only one CPU".into());

@@ -24,7 +24,7 @@ use sys::clock;
 use super::lever::LeverTargets;
 use super::slot_clock::SlotClock;
 
-/// Share of each CPU that is taken under a closed-loop load.
+/// Share of each CPU that the thief takes under a closed-loop load.
 pub(super) const DOSE: f64 = 0.25;
 /// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
 /// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the

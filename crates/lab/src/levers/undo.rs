@@ -65,7 +65,7 @@ impl Undo {
 
 impl Drop for Undo {
     fn drop(&mut self) {
-        // If a change cannot be undone, its record is kept, so that the next loadline command tries again.
+        // If a change cannot be undone, keep its record, so that the next loadline command tries again.
         if self.record.is_some() {
             let _ = self.undo();
         }

@@ -5,8 +5,8 @@ use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};
 use sys::clock::Origin;
 
-/// Seconds between samples. Only the first and the last sample of a load test are used, and every sample disturbs the
-/// measurement.
+/// Seconds between samples. Loadline uses only the first and the last sample of a load test, and every sample disturbs
+/// the measurement.
 const INTERVAL_S: f64 = 5.0;
 /// Counter sources that show the CPU use of other programs separately from our own.
 const SOURCES: [&str; 2] = ["cpu", "process"];

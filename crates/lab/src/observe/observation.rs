@@ -281,7 +281,7 @@ impl Observation {
         }
         samplers.edge();
         let ObservedSides { client, client_hosts, mut server, .. } = samplers.sides();
-        // The samples of waiting threads are left out, because they are not shown without a load.
+        // Leave out the samples of waiting threads, because reports do not show them without a load.
         server.iter_mut().for_each(|side| side.waits = None);
         client.into_iter().chain(server).chain(client_hosts).collect()
     }

@@ -1,5 +1,5 @@
 //! Counters that only a reference server itself knows, such as the number of records read from its cache and from the
-//! disk. The server's counters are requested during a load test and recorded like all other counters.
+//! disk. Loadline requests the server's counters during a load test and records them like all other counters.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use run::{Absence, Column, CounterId, Recording};
 
 use crate::agents::AgentGroup;
 
-/// Maximum time to wait for the answer. If a server needs more time, its counters are left out.
+/// Maximum time to wait for the answer. If a server needs more time, the sample has no counters of this server.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Access to the counters of a server that was started by loadline. The reference to the server is weak, so the server

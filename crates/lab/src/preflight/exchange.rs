@@ -100,8 +100,7 @@ impl Exchange {
             let closing = match heard {
                 Ok(progress) => progress.close,
                 Err(fault) => {
-                    // Tells the server why the connection ends. Errors are ignored, because the user already gets an
-                    // error.
+                    // Tells the server why the connection ends. Ignore errors, because the user already gets an error.
                     let _ = self.send(session, &mut buffer);
                     return Err(ExchangeError::Fault(fault));
                 }

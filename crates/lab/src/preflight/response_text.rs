@@ -1,6 +1,6 @@
 //! First bytes of an answer, made safe for display. The bytes are untrusted.
 
-/// Maximum number of bytes that are kept from an answer.
+/// Maximum number of bytes of an answer that [`Answer`] keeps.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of a body that are shown.
 const MAX_BODY_BYTES: usize = 200;
@@ -67,7 +67,7 @@ impl Answer {
         answer_bytes.checked_sub(head.len() as u64)
     }
 
-    /// Returns the beginning of the body. The chunk length at the start of a chunked body is left out.
+    /// Returns the beginning of the body. Leaves out the chunk length at the start of a chunked body.
     pub(super) fn body(&self) -> String {
         let (head, body) = self.halves();
         let line = body.iter().position(|b| *b == b'\n').filter(|_| is_chunked(head)).map_or(0, |at| at + 1);

@@ -1,6 +1,6 @@
-//! Further levers (changes that an experiment makes), in addition to the usual levers. The lever with more source
-//! addresses is tried before the usual levers, and the lever with fewer CPUs after them. The lever with more load comes
-//! before or after them.
+//! Further levers (changes that an experiment makes), in addition to the usual levers. The experiment tries the lever
+//! with more source addresses before the usual levers, and the lever with fewer CPUs after them. The lever with more
+//! load comes before or after them.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 

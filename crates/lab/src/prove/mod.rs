@@ -1,13 +1,13 @@
 //! Experiment that tests the verdict, which names the bottleneck. The experiment makes changes that are called levers,
 //! such as slowing a CPU, and observes how throughput reacts.
 //!
-//! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The lever that
-//! tests the verdict is used first. If this lever needs a different load, that load takes turns with the plain load
-//! ([`turns`]). If this lever can act during a load, it is switched on and off in time slots of one load ([`slots`]).
-//! The levers that every experiment uses are switched in the time slots of the same load. The elasticities of all these
-//! levers add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, whole CPUs are
-//! taken away last, in a separate load test. If throughput does not depend on that CPU, and perhaps no resource is
-//! full, a load with more connections is tried last.
+//! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The experiment
+//! first uses the lever that tests the verdict. If this lever needs a different load, that load takes turns with the
+//! plain load ([`turns`]). If this lever can act during a load, it is switched on and off in time slots of one load
+//! ([`slots`]). The levers that every experiment uses are switched in the time slots of the same load. The elasticities
+//! of all these levers add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, the
+//! experiment takes away whole CPUs last, in a separate load test. If throughput does not depend on that CPU, and
+//! perhaps no resource is full, the experiment last tries a load with more connections.
 
 mod active_levers;
 mod choose;
@@ -295,7 +295,7 @@ fn in_slots(
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
     // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. This delay
-    // does not depend on the response time, so a response time of 0 is used, which gives the shortest pieces.
+    // does not depend on the response time, so this code uses a response time of 0, which gives the shortest pieces.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };

@@ -52,10 +52,11 @@ const AMPLE: Density =
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
 /// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
-/// a fraction in each time slot, so a few completions per time slot are enough. Only a small part at the start of a
-/// time slot is left out. A request that spans two time slots weakens the effect at the end of a time slot, too. In a
-/// simulation, a full CPU handles one request of 0.1 s at a time, and the dose is one half. The measured elasticity is
-/// 0.82 if half of a time slot of three requests is left out, and 0.86 if a fifth is left out.
+/// a fraction in each time slot, so a few completions per time slot are enough. The evaluation leaves out only a small
+/// part at the start of a time slot. A request that spans two time slots weakens the effect at the end of a time slot,
+/// too. In a simulation, a full CPU handles one request of 0.1 s at a time, and the dose is one half. The measured
+/// elasticity is 0.82 if the evaluation leaves out half of a time slot of three requests, and 0.86 if it leaves out a
+/// fifth.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.
@@ -75,8 +76,8 @@ pub(super) struct SlotNeeds {
     pub(super) is_alone: bool,
 }
 
-/// Time that the kernel needs to move load to other CPUs after one was taken, seconds. `levers/server_cpu_count.rs`
-/// explains this time.
+/// Time that the kernel needs to move load to other CPUs after the experiment took one CPU, seconds.
+/// `levers/server_cpu_count.rs` explains this time.
 const BALANCE_S: f64 = 0.07;
 
 impl SlotNeeds {
@@ -120,7 +121,7 @@ pub(super) fn slots_of(
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    // A tiny number is added, so that a rounding error does not remove the last time slot if this time slot just fits.
+    // Add a tiny number, so that a rounding error does not remove the last time slot if this time slot just fits.
     let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
     if count < f64::from(fewest) {
         return None;

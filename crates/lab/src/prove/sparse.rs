@@ -1,5 +1,5 @@
-//! Time slots for a server that completes few requests per second. Only the lever of the suspected bottleneck is used,
-//! in rounds. A lever that slows CPUs takes half of each CPU instead of a quarter.
+//! Time slots for a server that completes few requests per second. The experiment uses only the lever of the suspected
+//! bottleneck, in rounds. A lever that slows CPUs takes half of each CPU instead of a quarter.
 //!
 //! - One lever needs half as many time slots as three levers, so each time slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise

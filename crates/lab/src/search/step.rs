@@ -6,7 +6,7 @@ use super::{Conductor, StepTimes};
 use crate::{LabError, Point};
 
 /// Returns the load plan of one step: the plan of the run with `intensity`, the durations in `length` and a new random
-/// seed. Threads without a connection are removed, because they would only use CPU time.
+/// seed. Removes threads without a connection, because they would only use CPU time.
 pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: StepTimes) -> LoadPlan {
     let load = conductor.load().clone();
     let threads = match &intensity {

@@ -123,8 +123,8 @@ fn namespace() -> Option<u64> {
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
-/// Removes empty groups that killed loadline processes left on this host. Returns a sentence for the user if any were
-/// removed.
+/// Removes empty groups that killed loadline processes left on this host. Returns a sentence for the user if it removed
+/// any groups.
 pub(crate) fn remove_left() -> Option<String> {
     remove_left_under(Path::new(ROOT))
 }
@@ -139,8 +139,8 @@ fn remove_left_under(root: &Path) -> Option<String> {
     (removed > 0).then(|| format!("removed {removed} empty control groups that a killed loadline left"))
 }
 
-/// Returns true if a name belongs to a group whose conductor no longer exists. A conductor in another PID namespace is
-/// not visible, so its group is kept.
+/// Returns true if a name belongs to a group whose conductor no longer exists. Returns false if the conductor is in
+/// another PID namespace, because it is then not visible.
 fn is_left(name: &str) -> bool {
     let Some(mut owner) = name.strip_prefix(PREFIX).map(|rest| rest.split('-')) else { return false };
     let mut next = || owner.next().and_then(|number| number.parse::<u64>().ok());

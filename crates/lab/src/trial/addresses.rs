@@ -34,7 +34,7 @@ pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>
 }
 
 /// Chooses addresses of the target. Stores the first chosen address in `addr` and the other chosen addresses in
-/// `others`, and tells the user which addresses are not loaded. Only addresses that the user may load are tried.
+/// `others`, and tells the user which addresses are not loaded. Tries only addresses that the user may load.
 pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>) -> Result<(), LabError> {
     let target = lab.run.plan.target.clone();
     let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {
@@ -68,8 +68,8 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
     Ok(())
 }
 
-/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the addresses that were tried
-/// before without success.
+/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the addresses that failed
+/// before.
 fn that_answer(
     all: &[SocketAddr],
     wanted: usize,

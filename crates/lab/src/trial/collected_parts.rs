@@ -37,8 +37,8 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part. `ours` converts times from the agent's clock to ours. A part whose measurement is longer than the
-    /// load, or starts before it, is dropped, because such a part would make all rates wrong.
+    /// Merges a part. `ours` converts times from the agent's clock to ours. Drops a part whose measurement is longer
+    /// than the load, or starts before it, because such a part would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -147,7 +147,7 @@ mod tests {
         part
     }
 
-    /// A wrong time from one agent would make all rates wrong if this time were used.
+    /// If loadline used a wrong time from one agent, all rates would be wrong.
     #[test]
     fn an_impossible_window_counts_as_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {

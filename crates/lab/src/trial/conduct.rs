@@ -120,7 +120,7 @@ pub(crate) fn conduct(
     }
     let (_, to) = running.enter(Phase::Drain);
     let patience = match ended {
-        // The time slots of an experiment would continue during the drain, so the drain is left out.
+        // Leave out the drain, because the time slots of an experiment would continue during it.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),

@@ -281,7 +281,7 @@ impl<'w> Lab<'w> {
     }
 
     /// Records that the server, or the network path to it, failed in the last load test, and stops the run. If the
-    /// queue that the load left explains the missing answer, only a note with this explanation is added.
+    /// queue that the load left explains the missing answer, only adds a note with this explanation.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let waited_s = alive_timeout_s(&self.run.plan.load);
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {

@@ -32,12 +32,12 @@ pub(crate) const STEP_S: f64 = 0.1;
 /// Maximum number of steps in a series. A measurement of ten minutes has this number of steps if each is a tenth of a
 /// second. A longer measurement has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, some ticks are
-/// dropped (see [`thin`]).
+/// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, [`thin`] drops some
+/// ticks.
 const MAX_TICKS: usize = 40_000;
 
-/// Possible widths of a step, seconds, in the series that shows how a load becomes steady. The first width that gives
-/// enough completed requests per step is used, or otherwise [`STEP_S`].
+/// Possible widths of a step, seconds, in the series that shows how a load becomes steady. The series uses the first
+/// width that gives enough completed requests per step, or otherwise [`STEP_S`].
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Minimum number of completed requests in a step. A count of 50 has a random error of a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
@@ -50,9 +50,9 @@ impl Progress {
         Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
     }
 
-    /// Takes a tick of an agent, which was received at `now_s`. A tick with an impossible time is dropped. The series
-    /// has a value for every tenth of a second up to the last tick. A tick with a time in the far future would
-    /// therefore make the series too long.
+    /// Takes a tick of an agent, which was received at `now_s`. Drops a tick with an impossible time. The series has a
+    /// value for every tenth of a second up to the last tick. A tick with a time in the far future would therefore make
+    /// the series too long.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
@@ -160,8 +160,8 @@ impl Progress {
     }
 }
 
-/// Drops every second one of the ticks in which requests were completed. Ticks without completed requests are kept, so
-/// an old standstill keeps its length. If too many ticks remain, drops every second one of all ticks.
+/// Drops every second one of the ticks in which requests were completed. Keeps ticks without completed requests, so an
+/// old standstill keeps its length. If too many ticks remain, drops every second one of all ticks.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();

@@ -66,7 +66,7 @@ fn a_run_beside_another_program_names_its_share() {
     assert!(told, "{:?}", run.findings.trust.warnings);
 }
 
-/// The pauses that are left out must be counted, and the capacity including them must be reported, too.
+/// The run must count the pauses that the search leaves out, and must also report the capacity including them.
 #[test]
 fn a_run_has_both_figures_with_the_pauses_and_without() {
     let run = pausing(m_m_1().at(1)).find().unwrap();

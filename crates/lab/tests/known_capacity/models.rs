@@ -84,8 +84,8 @@ pub(crate) fn slow_application() -> Known {
     known
 }
 
-/// Returns a server with a token bucket of 20 tokens, which gets 6000 tokens per second. Requests without a token are
-/// refused.
+/// Returns a server with a token bucket of 20 tokens, which gets 6000 tokens per second. The server refuses requests
+/// without a token.
 pub(crate) fn bucket() -> Known {
     let limit = Some(TokenBucket { rate: 6000, burst: 20 });
     let mut plan = Plan::default();

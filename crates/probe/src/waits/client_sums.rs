@@ -2,9 +2,9 @@
 
 use run::ClientConnections;
 
-/// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. Between two readings, each count is
-/// assumed to change evenly. The means of requests therefore cover the same rounds as the means of threads, even while
-/// the load grows.
+/// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. This type assumes that each count
+/// changes evenly between two readings. The means of requests therefore cover the same rounds as the means of threads,
+/// even while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,

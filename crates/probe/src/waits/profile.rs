@@ -12,8 +12,8 @@ use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
-/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
-/// groups are dropped, since a server may open any number of files.
+/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. The sums
+/// drop further groups, because a server may open any number of files.
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct process titles per process name. A title is text that a program writes over its command
 /// line, as PostgreSQL does.

@@ -62,8 +62,8 @@ pub struct WaitSampler {
 
 impl WaitSampler {
     /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process in their
-    /// network namespace, if that differs from the caller's. If `images` (program files already read) are given, stacks
-    /// are sampled and locks get names.
+    /// network namespace, if that differs from the caller's. If the caller gives `images` (program files already read),
+    /// the sampler also samples stacks and names locks.
     pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);

@@ -277,7 +277,7 @@ mod tests {
         assert_eq!((&*peer.process, peer.open, peer.busy), ("app", 3.0, 2.0));
         accepted[0].write_all(b"OK").unwrap();
         clients[0].read_exact(&mut buffer[..2]).unwrap();
-        // Concurrent tests may own connections, too, so only connections to this server are kept.
+        // Keep only connections to this server, because concurrent tests may own connections, too.
         let again = testkit::eventually(|| {
             let _ = sockets.read(&mine).unwrap();
             sockets.known.retain(|(_, (_, to))| **to == *address);

@@ -47,8 +47,8 @@ struct Waits {
 pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
 
 impl TaskSums {
-    /// Adds a reading of a process's goroutines. `stacks` gets the stacks of waiting goroutines. Goroutines that wait
-    /// for the network are left out, because they are mostly idle.
+    /// Adds a reading of a process's goroutines. `stacks` gets the stacks of waiting goroutines. Leaves out goroutines
+    /// that wait for the network, because they are mostly idle.
     pub(super) fn add(&mut self, process: &Arc<str>, read: &Goroutines, stacks: &mut StackCounts) {
         let sums = self.0.entry(process.clone()).or_default();
         let weight = read.listed_per_read as f64;

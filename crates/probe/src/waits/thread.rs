@@ -13,7 +13,7 @@ use super::round::pattern;
 
 /// Maximum length of a thread's name. The kernel keeps 15 bytes.
 const MAX_NAME_CHARS: usize = 32;
-/// Number of rounds after which the name is read again, since a thread sets its name after its start.
+/// Number of rounds after which the reader reads the name again, because a thread sets its name after its start.
 const NAME_ROUNDS: u32 = 64;
 
 /// A sampled thread.
@@ -80,14 +80,14 @@ impl Thread {
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
             // The kernel has not accounted any time yet if the thread ran without a break. The last known share is then
-            // used. If no share is known, 1 is used.
+            // used. If no share is known, this code assumes 1.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu
     }
 }
 
-/// Returns a thread's name. A thread without its own name has the process's name, whose numbers are kept.
+/// Returns a thread's name. A thread without its own name has the process's name, in which this function keeps numbers.
 fn name(folder: &Path, process: &Arc<str>) -> Arc<str> {
     let text = std::fs::read(folder.join("comm")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

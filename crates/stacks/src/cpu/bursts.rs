@@ -52,7 +52,7 @@ pub(super) struct Cost {
 
 impl Cost {
     /// Returns the CPU time that the events added to the server's context switches, nanoseconds. If the number of
-    /// context switches is unknown, one per 20 µs is assumed.
+    /// context switches is unknown, assumes one per 20 µs.
     fn of_server_ns(&self) -> u64 {
         self.switches.unwrap_or(self.open_ns / 20_000).saturating_mul(SWITCH_NS)
     }

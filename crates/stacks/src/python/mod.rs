@@ -22,7 +22,7 @@ use threads::Threads;
 /// Maximum number of frames of a stack.
 const MAX_FRAMES: usize = 256;
 
-/// Maximum number of code objects that are kept.
+/// Maximum number of code objects in the cache.
 const MAX_CODES: usize = 1 << 14;
 
 /// Value of a frame's owner field if the frame represents C code between two Python functions.

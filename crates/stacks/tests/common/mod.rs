@@ -127,7 +127,7 @@ pub(crate) fn named(stacks: &[Vec<Frame>]) -> Vec<String> {
     stacks.iter().flatten().filter_map(|frame| frame.function.as_deref().map(str::to_owned)).collect()
 }
 
-/// Returns the name of the global variable at each futex that a thread waits for. Other futexes are left out.
+/// Returns the name of the global variable at each futex that a thread waits for. Leaves out other futexes.
 pub(crate) fn lock_name(running: &Running, process: &mut Process) -> Vec<String> {
     running.waits().iter().filter_map(|w| process.global(w.first_argument)).map(|g| g.name.to_string()).collect()
 }

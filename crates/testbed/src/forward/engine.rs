@@ -195,8 +195,8 @@ impl ForwardLoop {
         }
     }
 
-    /// Passes a frame from a host to the relay. A frame for several hosts is passed only once. A frame to an unknown
-    /// address, or to its own sender, is dropped.
+    /// Passes a frame from a host to the relay. A frame for several hosts is passed only once. Drops a frame to an
+    /// unknown address, or to its own sender.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);

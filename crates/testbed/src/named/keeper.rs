@@ -45,7 +45,7 @@ fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> 
             Some(SLOW_REQUEST) => slowed.hold(stream, word),
             _ => {
                 let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
-                // An error is ignored, because the client may have gone.
+                // Ignore an error, because the client may have closed the connection.
                 let _ = stream.write_all(text.as_bytes());
             }
         }

@@ -43,7 +43,7 @@ impl SlowingServer {
     /// other connections meanwhile. Refuses the request if another client already controls the medium's rate.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
-            // An error is ignored, because the client may have gone.
+            // Ignore an error, because the client may have closed the connection.
             let _ = stream.write_all(b"another experiment slows it at this moment\n");
             return;
         }
@@ -88,8 +88,7 @@ impl RateHold {
 
 impl Drop for RateHold {
     fn drop(&mut self) {
-        // Errors are ignored: a medium without a rate limit has nothing to restore, and `drop` cannot return other
-        // errors.
+        // Ignore errors: a medium without a rate limit has nothing to restore, and `drop` cannot return other errors.
         let _ = self.speed.set(1.0);
         self.held.store(false, Ordering::Release);
     }
@@ -130,7 +129,7 @@ impl MediumSlowdown {
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
         // The keeper closes the connection as soon as it has restored the full rate, and reading waits for this close.
-        // Errors are ignored, because `drop` cannot return them.
+        // Ignore errors, because `drop` cannot return them.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

@@ -60,7 +60,7 @@ pub fn names() -> Vec<String> {
 
 /// Removes a socket file. Also removes its two parent directories, if they are then empty.
 pub(super) fn clear(path: &Path) {
-    // Errors are ignored: files or directories may be missing, and a directory may contain other sockets.
+    // Ignore errors: files or directories may be missing, and a directory may contain other sockets.
     let _ = std::fs::remove_file(path);
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }

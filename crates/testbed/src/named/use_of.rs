@@ -27,7 +27,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // An error is ignored, because the missing line already shows that the keeper failed.
+        // Ignore an error, because the missing line already shows that the keeper failed.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -96,7 +96,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // An error is ignored, because the process may have ended meanwhile.
+        // Ignore an error, because the process may have ended meanwhile.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -42,7 +42,7 @@ impl Looks {
     }
 
     /// Returns the share of the measurements at each look (interim judgement) that was made. If no look ended the
-    /// comparison, the final look at all measurements is added. The final look gets the rest of the significance level.
+    /// comparison, adds the final look at all measurements. The final look gets the rest of the significance level.
     pub(super) fn all(mut self, ended: bool) -> Vec<f64> {
         if !ended {
             self.taken.push(1.0);

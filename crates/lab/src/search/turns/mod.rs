@@ -2,9 +2,9 @@
 //!
 //! Measurements come in pairs, one per server. The order within each pair is random and balanced, so that changes of
 //! the machine affect both servers equally. The measurements are judged several times (`looks`). A regression ends the
-//! comparison. If no figure became worse, the remaining time is used to search for both capacities. Measurements
-//! between the search steps show how much the machine affects a search. If the measurements stay undecided, they use
-//! the whole budget.
+//! comparison. If no figure became worse, the comparison uses the remaining time to search for both capacities.
+//! Measurements between the search steps show how much the machine affects a search. If the measurements stay
+//! undecided, they use the whole budget.
 //!
 //! If both servers and both generators have separate CPUs, the measurements of a pair run at the same time (`duet`).
 

@@ -12,7 +12,7 @@ impl Lab<'_> {
     }
 
     /// Adds a single request to the counts of the class to which the first request of the plan's set belongs. If the
-    /// load test does not have this class, the last class is used.
+    /// load test does not have this class, uses the last class.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };
@@ -59,8 +59,8 @@ impl Lab<'_> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`. If writing fails, the user is told once, and the run continues.
-    /// Until the run is finished, the file is marked as interrupted, in case this process is killed.
+    /// Judges the run so far and writes `run.json`. If writing fails, tells the user once, and the run continues. Until
+    /// the run is finished, the file is marked as interrupted, in case this process is killed.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
         // The last repeat of an interrupted run is incomplete, so judge ignores it.
@@ -75,7 +75,7 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Writes `run.json`. If writing fails, the user is told once.
+    /// Writes `run.json`. If writing fails, tells the user once.
     fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.is_unfinished();
