@@ -8,7 +8,7 @@ use cpp_demangle::DemangleOptions;
 /// Longest mangled name that is decoded. Longer names are cut and not decoded.
 const MAX_MANGLED_BYTES: usize = 2048;
 
-/// Maximum length of a printed name, characters. Names of C++ templates can have thousands of characters, too many for
+/// Maximum length of a readable name, characters. Names of C++ templates can have thousands of characters, too many for
 /// a table or a chart.
 const MAX_NAME_CHARS: usize = 160;
 

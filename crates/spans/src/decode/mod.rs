@@ -1,4 +1,5 @@
-//! Decoding of requests to export spans. Source: OpenTelemetry protocol 1.x, `trace.proto` and "JSON Protobuf Encoding".
+//! Decoding of requests to export spans. Source: OpenTelemetry protocol 1.x, `trace.proto` and "JSON Protobuf
+//! Encoding".
 
 mod json;
 mod protobuf;
