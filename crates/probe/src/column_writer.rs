@@ -183,7 +183,7 @@ impl ColumnWriter {
         }
     }
 
-    /// Records one reason for several counters, as [`ColumnWriter::absent`] does for one.
+    /// Records one reason for several counters, as [`ColumnWriter::absent`] does for one counter.
     pub fn absent_all(&mut self, ids: &[&'static str], instance: &str, reason: fmt::Arguments<'_>) {
         for id in ids {
             self.absent(id, instance, reason);

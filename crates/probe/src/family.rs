@@ -27,7 +27,8 @@ impl Family {
         self
     }
 
-    /// Limits the number of instances. For each further instance, only the reason why it is absent is recorded.
+    /// Limits the number of instances. For each further instance, the recording has only the reason why the instance is
+    /// absent.
     pub(crate) const fn at_most(mut self, most: usize) -> Self {
         self.most = most;
         self

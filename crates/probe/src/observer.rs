@@ -104,7 +104,8 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Takes a full sample (of all sources) now. Returns its time in seconds since the load test's origin.
+    /// Takes a full sample (of all sources) now. Returns the time of the sample in seconds since the origin (time zero)
+    /// of the load test.
     pub fn edge(&self) -> f64 {
         self.waits.iter().for_each(WaitSampler::edge);
         self.sampler.edge()

@@ -121,8 +121,8 @@ impl Sampler {
         Ok(Self { queue, thread: Some(thread), origin })
     }
 
-    /// Takes a full sample (of all sources) now. Returns the time of the sample in seconds since the origin. This time
-    /// lies between the call and the return.
+    /// Takes a full sample (of all sources) now. Returns the time of the sample in seconds since the origin (time zero)
+    /// of the load test. This time lies between the call and the return.
     pub fn edge(&self) -> f64 {
         let mut orders = self.queue.lock();
         orders.asked += 1;

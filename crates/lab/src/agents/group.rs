@@ -48,7 +48,7 @@ pub struct AgentGroup {
 
 impl AgentGroup {
     /// Starts the program `program` as an agent on a host, and returns the agent's number in this group. The agent gets
-    /// its task after it has sent its hello.
+    /// its task after it has sent its hello (first message).
     pub fn start(&mut self, host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<usize, LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
         let serial = self.started;

@@ -32,8 +32,8 @@ pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_hello().map_err(reported)?;
     send_report(&AgentReport::Hello(hello()));
     drop(first_word);
-    // Heartbeats start right after the hello, not after the task. A conductor that starts a thousand agents needs a
-    // while to send all tasks, and must not take a waiting agent for lost.
+    // Heartbeats start right after the hello (first message), not after the task. A conductor that starts a thousand
+    // agents needs a while to send all tasks, and must not take a waiting agent for lost.
     start_thread(heartbeat::send_all).map_err(reported)?;
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
@@ -210,7 +210,7 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
 /// contains a tick.
 const TICK_S: f64 = 0.095;
 
-/// Selection of the progress ticks that are sent to the conductor.
+/// Selection of the ticks (progress reports) that the agent sends to the conductor.
 #[derive(Clone, Copy, Debug)]
 struct TickFilter {
     detailed: bool,

@@ -112,7 +112,7 @@ impl Agent {
         self.pid
     }
 
-    /// Returns the agent's hello.
+    /// Returns the agent's hello (its first message).
     pub fn hello(&self) -> Option<&Hello> {
         self.hello.as_ref()
     }
@@ -144,7 +144,7 @@ impl Agent {
         self.pid = Some(pid);
     }
 
-    /// Handles the agent's hello and sends its task.
+    /// Handles the agent's hello (its first message) and sends its task.
     pub(super) fn greeted(&mut self, hello: Hello) -> Result<(), String> {
         if hello.wire != WIRE_VERSION {
             return Err(format!(

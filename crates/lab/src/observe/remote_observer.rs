@@ -184,7 +184,7 @@ impl Connection {
         self.hear_until(now, |_| false);
     }
 
-    /// Requests the observations, and waits for them as long as parts keep arriving.
+    /// Requests the observations, and waits as long as further lines with observations keep arriving.
     fn request_observed(&mut self, command: &AgentCommand) {
         self.wanted += 1;
         self.group.tell_all(command);
@@ -218,8 +218,8 @@ impl RemoteSampling {
         connection.group.tell_each(|agent| AgentCommand::Edge { at_ns: agent.on_its_clock(at_ns) });
     }
 
-    /// Waits for the requested sample and returns its time, seconds since the origin. Returns `None` if the sample does
-    /// not arrive in time.
+    /// Waits for the requested sample and returns its time, seconds since the origin (time zero) of the load test.
+    /// Returns `None` if the sample does not arrive in time.
     pub(crate) fn await_edge(&self) -> Option<f64> {
         let mut connection = self.observer.lock();
         let until = Instant::now() + connection.patience();

@@ -28,8 +28,8 @@ const MIN_SLOTS_S: f64 = 3.5;
 /// Reason why a further lever (change of the experiment) was not used.
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
-/// Returns the lever that adds load, if this lever tests the verdict. A verdict that names an upstream service is
-/// tested by another lever.
+/// Returns the lever that adds load, if this lever tests the verdict (the named bottleneck). If the verdict names an
+/// upstream service, another lever tests it.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
@@ -59,7 +59,7 @@ pub(super) fn fewer_cpus(
 }
 
 /// Returns true if throughput may depend on the speed of the server's CPUs, so that a load test with fewer CPUs is
-/// useful. If the effect of the CPUs' speed was not measured, the verdict decides.
+/// useful. If the effect of the CPUs' speed was not measured, the verdict (the named bottleneck) decides.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))

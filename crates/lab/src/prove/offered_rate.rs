@@ -109,7 +109,7 @@ fn slots(
     Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
 }
 
-/// Conducts one load test at the plan's rate. The inner error says why no result is possible.
+/// Conducts one load test at the plan's rate. The error of the inner `Result` says why no result is possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -1,4 +1,4 @@
-//! Load under which an experiment tests the verdict.
+//! Load under which an experiment tests the verdict (the named bottleneck).
 
 use judge::prove::AtRate;
 use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
@@ -351,7 +351,7 @@ mod tests {
     }
 
     /// An earlier version used pipelines of 16 requests in the sweep, but of 1 request in the experiment. That version
-    /// therefore rejected a correct verdict.
+    /// therefore rejected a correctly named bottleneck.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);

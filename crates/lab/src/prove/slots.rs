@@ -54,7 +54,8 @@ pub(super) struct Timetable {
     pub(super) label: String,
 }
 
-/// Conducts one load with these levers and returns its results. The inner error says why there are no results.
+/// Conducts one load with these levers and returns its results. The error of the inner `Result` says why there are no
+/// results.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -26,8 +26,8 @@ const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
 /// Time for starting and ending the load of a round, seconds.
 const OVERHEAD_S: f64 = 0.3;
 
-/// Conducts the rounds under the first load of `operating_points` that fits into the time. The inner error says why
-/// there is no result.
+/// Conducts the rounds under the first load of `operating_points` that fits into the time. The error of the inner
+/// `Result` says why there is no result.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

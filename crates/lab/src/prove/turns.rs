@@ -53,7 +53,7 @@ fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)>
     Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
-/// Conducts the turns without and with the lever. The inner error says why turns are not possible.
+/// Conducts the turns without and with the lever. The error of the inner `Result` says why turns are not possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -126,8 +126,9 @@ impl Budget {
         self.step(0.4, response_s)
     }
 
-    /// Returns the durations of the first sweep step. `response_s` is the response time of the test request. Other
-    /// programs may have delayed this single answer, so the step leaves time for more steps within `left_s` seconds.
+    /// Returns the durations of the first step of the closed-loop sweep. `response_s` is the response time of the test
+    /// request. Other programs may have delayed this single answer, so the step leaves time for more steps within
+    /// `left_s` seconds.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);

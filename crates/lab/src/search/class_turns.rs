@@ -44,7 +44,7 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
 }
 
 /// Returns the set with changed weights: half of all requests come from one class, and the other half from all classes
-/// in the original proportions. Without a class, all proportions stay the same. If the order of the set ignores
+/// in the original proportions. If `raised` is `None`, all proportions stay the same. If the order of the set ignores
 /// weights, the weights count as equal.
 fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     let (names, class_of) = set.classes();

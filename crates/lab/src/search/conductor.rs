@@ -31,7 +31,7 @@ pub trait Conductor: Send {
     /// Begins another independent repeat of the search.
     fn begin_repeat(&mut self, repeat: u32);
 
-    /// Tests the verdict in the remaining reserved time.
+    /// Tests the verdict (the named bottleneck) in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
     /// Returns the reserved seconds that the experiment cannot use. The search then uses this time. The search calls

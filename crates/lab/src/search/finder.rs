@@ -1,5 +1,6 @@
-//! Steps of `find` between the test request and the verdict. The steps are a closed-loop sweep, an open-loop search for
-//! the highest passing rate, and one step of overload. `docs/explanation/find.md` explains this order.
+//! Steps of `find` between the test request and the verdict (the named bottleneck). The steps are a closed-loop sweep,
+//! an open-loop search for the highest passing rate, and one step of overload. `docs/explanation/find.md` explains this
+//! order.
 
 use run::{Arrival, Intensity, Limits, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 
@@ -33,8 +34,9 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last sweep step, seconds; at least `pause_s`. Before the first step, the time of the
-    /// test request. After the sweep, at most the longest mean response time that the objective allows.
+    /// Median response time of the last step of the closed-loop sweep, seconds; at least `pause_s`. Before the first
+    /// step, the time of the test request. After the sweep, at most the longest mean response time that the objective
+    /// allows.
     response_s: f64,
     /// Length of the longest measurement of the sweep in which no request completed although the server had answered
     /// before, seconds; 0 if there is none. Such a gap occurs, for example, if a firewall drops a packet, because the
@@ -42,7 +44,7 @@ pub struct Finder {
     pause_s: f64,
     /// Time that was left when the rate search began, seconds. The value is infinite before that moment.
     search_s: f64,
-    /// Smallest number of clients with which the sweep reached the highest rate.
+    /// Smallest number of clients with which the closed-loop sweep reached the highest rate.
     connections: u32,
     /// Mean response time with `connections` clients, seconds, by Little's law.
     mean_at_best_s: f64,
@@ -68,7 +70,7 @@ impl Finder {
     /// Creates a search, which has not taken any step yet.
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
         // The first step is as long as several response times. A shorter step could see no answer, which would end the
-        // sweep.
+        // closed-loop sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
         Self {
             phase: Phase::Sweep(sweep),
@@ -105,8 +107,8 @@ impl Finder {
         self.over || conductor.stopped()
     }
 
-    /// Conducts a step of the sweep. Only good answers count, because a server that quickly refuses everything would
-    /// look fast.
+    /// Conducts a step of the closed-loop sweep. Only good answers count, because a server that quickly refuses
+    /// everything would look fast.
     fn sweep_step(&mut self, conductor: &mut dyn Conductor, mut sweep: Sweep) -> Result<Phase, LabError> {
         let Some(n) = sweep.next() else { return self.end_sweep(conductor, &sweep) };
         let left_s = self.budget.sweep_until_s() - conductor.elapsed_s();
@@ -144,7 +146,7 @@ impl Finder {
         Ok(Phase::Sweep(sweep))
     }
 
-    /// Ends the sweep. If any request completed, the rate search follows.
+    /// Ends the closed-loop sweep. If any request completed, the rate search follows.
     fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Result<Phase, LabError> {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));

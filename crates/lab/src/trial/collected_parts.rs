@@ -1,11 +1,11 @@
-//! Results ("parts") of a load test's agents. Each part is merged as soon as it arrives. One part has megabytes of
-//! histograms, so a thousand parts must never be in memory together.
+//! Results ("parts") of a load test's agents. The conductor merges the results of each agent as soon as they arrive.
+//! One part has megabytes of histograms, so a thousand parts must never be in memory together.
 
 use std::collections::BTreeMap;
 
 use run::{HostLoad, LoadPart, Window, WindowSkew};
 
-/// State of one agent's part.
+/// State of the results of one agent.
 #[derive(Clone, Debug, Default)]
 struct PartState {
     came: bool,
@@ -16,7 +16,7 @@ struct PartState {
     host: String,
 }
 
-/// Merged parts, and the agents whose parts are missing.
+/// Merged results of agents, and the agents whose results are missing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CollectedParts {
     outcomes: Vec<PartState>,
@@ -37,8 +37,8 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part. `ours` converts times from the agent's clock to ours. Drops a part whose measurement is longer
-    /// than the load, or starts before it, because such a part would make all rates wrong.
+    /// Merges the results of one agent (a part). `ours` converts times from the agent's clock to ours. Drops a part
+    /// whose measurement is longer than the load, or starts before it, because such a part would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -74,12 +74,12 @@ impl CollectedParts {
         self.outcomes.len()
     }
 
-    /// Returns true if no part arrived.
+    /// Returns true if no agent's results arrived.
     pub(crate) fn none_came(&self) -> bool {
         self.outcomes.iter().all(|o| !o.came)
     }
 
-    /// Returns true if every part arrived.
+    /// Returns true if the results of every agent arrived.
     pub(crate) fn all_came(&self) -> bool {
         self.outcomes.iter().all(|o| o.came)
     }
@@ -89,7 +89,7 @@ impl CollectedParts {
         self.outcomes.iter().all(|o| o.came || o.gone.is_some())
     }
 
-    /// Returns the agents whose part is missing.
+    /// Returns the agents whose results are missing.
     pub(crate) fn missing(&self) -> impl Iterator<Item = usize> {
         self.outcomes.iter().enumerate().filter(|(_, o)| !o.came).map(|(agent, _)| agent)
     }
@@ -122,9 +122,9 @@ impl CollectedParts {
         })
     }
 
-    /// Returns all parts merged into one, and the load of each host. The length of the merged measurement is the mean
-    /// over all parts. Agents begin to measure at slightly different times. The sum of all counts divided by the mean
-    /// length is the sum of the agents' rates. With the maximum length, all rates would be too low.
+    /// Returns the merged results of all agents, and the load of each host. The length of the merged measurement is the
+    /// mean over all agents. Agents begin to measure at slightly different times. The sum of all counts divided by the
+    /// mean length is the sum of the agents' rates. With the maximum length, all rates would be too low.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
         self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };

@@ -6,7 +6,7 @@ use run::{Moment, Tick, TickDetail};
 
 use crate::trial::snapshots::Snapshots;
 
-/// Ticks of each agent.
+/// Ticks (progress reports) of each agent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     ticks: Vec<Vec<Tick>>,
@@ -50,9 +50,9 @@ impl Progress {
         Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
     }
 
-    /// Takes a tick of an agent, which was received at `now_s`. Drops a tick with an impossible time. The series has a
-    /// value for every tenth of a second up to the last tick. A tick with a time in the far future would therefore make
-    /// the series too long.
+    /// Takes a tick (progress report) of an agent, which arrived at `now_s`. Drops a tick with an impossible time. The
+    /// series has a value for every tenth of a second up to the last tick. A tick with a time in the far future would
+    /// therefore make the series too long.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
@@ -93,7 +93,7 @@ impl Progress {
         sum
     }
 
-    /// Returns the newest tick of an agent.
+    /// Returns the newest tick (progress report) of an agent.
     pub(crate) fn last(&self, agent: usize) -> Option<&Tick> {
         self.ticks.get(agent)?.last()
     }
@@ -104,7 +104,7 @@ impl Progress {
         last.reduce(f64::min).unwrap_or(0.0)
     }
 
-    /// Returns the sums of all agents' newest ticks.
+    /// Returns the sums of all agents' newest ticks (progress reports).
     pub(crate) fn now(&self) -> Tick {
         self.ticks.iter().filter_map(|t| t.last()).fold(Tick::default(), |sum, t| Tick {
             t_s: sum.t_s.max(t.t_s),
@@ -160,8 +160,9 @@ impl Progress {
     }
 }
 
-/// Drops every second one of the ticks in which requests were completed. Keeps ticks without completed requests, so an
-/// old standstill keeps its length. If too many ticks remain, drops every second one of all ticks.
+/// Drops every second one of the ticks (progress reports) in which requests were completed. Keeps ticks without
+/// completed requests, so an old standstill keeps its length. If too many ticks remain, drops every second one of all
+/// ticks.
 fn thin(ticks: &mut Vec<Tick>) {
     let same = |t: &[Tick]| t[0].completed == t[1].completed || t[1].completed == t[2].completed;
     let still: Vec<bool> = ticks.windows(3).map(same).collect();
@@ -254,8 +255,8 @@ mod tests {
         assert_eq!(told(5, 20_000, 800), 8, "by then the tenths tell more");
     }
 
-    /// Eight hours at ten ticks per second are 288,000 ticks. During one second after the first hour, no request was
-    /// completed.
+    /// Eight hours at ten ticks (progress reports) per second are 288,000 ticks. During one second after the first
+    /// hour, no request was completed.
     #[test]
     fn a_load_of_hours_needs_the_memory_of_one_and_loses_no_standstill() {
         let (mut progress, ticks) = (Progress::new(1), 8 * 36_000_u64);

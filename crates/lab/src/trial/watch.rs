@@ -22,7 +22,7 @@ pub trait Watch: Send {
     /// Announces a phase of the run and its expected length, seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}
 
-    /// Reports progress under load, as sums over all agents' newest ticks.
+    /// Reports progress under load, as sums over all agents' newest progress reports.
     fn tick(&mut self, _now: &Tick) {}
 
     /// Returns true if [`Watch::progress`] is needed. In this case, agents and observers also report data that only the
@@ -37,7 +37,7 @@ pub trait Watch: Send {
     /// Reports a load test that was added to the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run after each load test. The run's findings may be older than its load tests.
+    /// Reports the run after each load test. The run's conclusions may be older than its load tests.
     fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note that was added to the run.

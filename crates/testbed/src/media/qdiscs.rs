@@ -15,7 +15,8 @@ use crate::forward::Counts;
 /// less than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The
 /// alternative `tbf` would need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
-/// Maximum size of a frame on the wire, bytes. When several classes wait, each sends this many bytes per turn.
+/// Maximum size of a frame on the wire, bytes. When several classes (stations) wait, each class sends this many bytes
+/// per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
 /// Minor number of the `htb` class that represents the wire. The major number of the class is 1.
 pub(super) const WIRE_CLASS: u16 = 0xfff;

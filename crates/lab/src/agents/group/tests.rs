@@ -22,7 +22,7 @@ impl Host for Shell {
     }
 }
 
-/// Returns shell commands that send an agent's hello and read its task.
+/// Returns shell commands that send an agent's hello (first message) and read its task.
 fn hello() -> String {
     format!(r#"echo '{{"is":"hello","wire":{}}}'; read spec; "#, run::WIRE_VERSION)
 }

@@ -31,8 +31,8 @@ impl Lab<'_> {
         self.run.trials.push(trial);
     }
 
-    /// Adds a load test to the run, computes its counters and costs, and writes the run. The findings are computed only
-    /// when they are needed (see [`Lab::save`]).
+    /// Adds a load test to the run, computes its counters and costs, and writes the run. The run's conclusions are
+    /// computed only when they are needed (see [`Lab::save`]).
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         let began_s = self.elapsed_s();
         trial.repeat = self.repeat;
