@@ -148,8 +148,8 @@ pub struct LeverTargets {
 }
 
 impl Lever {
-    /// Returns true if the lever needs its own load test, because its time slots are longer than those of the other
-    /// levers.
+    /// Returns true if the lever needs its own load test, because its time slots are too long for the load test of the
+    /// other levers.
     pub(crate) fn is_alone(&self) -> bool {
         self.id == run::CPU_COUNT_LEVER
     }
