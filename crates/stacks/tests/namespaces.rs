@@ -11,7 +11,8 @@ use std::process::Command;
 use common::{Running, has_chain, lock_name, run, source};
 use loadline_stacks::Processes;
 
-/// Makes `threads` the only program below `root`, without symbols. The program's symbols are in a separate debug file.
+/// Compiles `threads` without symbols into `root`, where it is the only program. The program's symbols are in a
+/// separate debug file.
 fn root_with_program(root: &Path) -> bool {
     let (program, debug) = (root.join("threads"), root.join("usr/lib/debug/.build-id/01"));
     std::fs::create_dir_all(&debug).unwrap();

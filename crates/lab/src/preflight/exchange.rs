@@ -11,8 +11,8 @@ use super::response_text::Answer;
 /// Maximum length of a response, bytes. A longer response counts as endless.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time to wait, before any load, for another message after the answer. This time is longer than a packet travels on
-/// most paths. A message that comes even later is noticed during the load.
+/// Time to wait, before any load, for another message after the answer. On most paths, a packet travels for less than
+/// this time. If a message comes even later, the load notices it.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.

@@ -1,5 +1,5 @@
-//! Test request before any load, which checks that the server speaks the protocol. If the server does not, the user
-//! gets one precise sentence at once instead of a million errors later.
+//! Test request before any load, which checks that the server speaks the protocol. If the server does not speak it, the
+//! user gets one precise sentence at once instead of a million errors later.
 
 mod cluster;
 mod exchange;

@@ -2,7 +2,7 @@
 
 use run::{Tally, TestResponse};
 
-/// Words of servers (nginx, Go, Apache) that got plain HTTP on a port for TLS.
+/// Words with which servers (nginx, Go, Apache) answer plain HTTP on a port for TLS.
 const WANTS_TLS: [&str; 3] = ["HTTPS port", "HTTPS server", "SSL-enabled server port"];
 
 /// Describes an answer that counts as a failure, with advice. Returns `None` for other answers.

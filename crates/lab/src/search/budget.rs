@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(budget.search_step_within(1.0, 0.0), budget.search_step(0.0));
     }
 
-    /// A server of 5 requests per second, which handles one at a time, gets an experiment within the default budget.
+    /// A server that completes 5 requests per second, one at a time, gets an experiment within the default budget.
     #[test]
     fn a_slow_server_gets_the_time_that_its_experiment_needs() {
         let proof_s = |response_s| Budget::with_proof(30.0, response_s).1;

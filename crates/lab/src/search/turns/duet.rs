@@ -4,8 +4,8 @@
 //! 2020).
 //!
 //! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
-//! these shared resources slows the other server. Swapping removes differences between the two sets of CPUs, but not
-//! this effect.
+//! these shared resources slows the other server. Swapping the CPUs removes differences between the two sets of CPUs,
+//! but not the effect of the shared resources.
 
 use std::collections::BTreeMap;
 

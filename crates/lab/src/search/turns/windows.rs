@@ -172,7 +172,7 @@ fn notes_on_windows(pairs: u64, window_s: f64, response_s: f64, stopped: bool) -
     few.into_iter().chain(short).collect()
 }
 
-/// Pairs of turns, with a record of their order.
+/// Order of the turns within each pair, with a record of this order.
 struct RecordedOrder {
     order: TurnOrder,
     turns: WindowOrder,
