@@ -2,7 +2,7 @@
 //! conductor (the process that otherwise controls the generators).
 //!
 //! Usage: `drive ADDR SECONDS PLAN.toml`. The third argument may also be the plan itself, as TOML text. The example
-//! starts each phase at the time at which a conductor would start it.
+//! starts each phase at the time at which a conductor (controlling process) would start it.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! Counts for each address of the server, if the connections use several addresses in turn.
+//! Counts requests and connections for each address of the server, if the server has several addresses.
 
 use proto::Done;
 use run::AddressPart;
 
 use crate::classes::Classes;
 
-/// Counts for all addresses. Empty if there is only one address.
+/// Counts of requests and connections for each address of the server. Empty if the server has only one address.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     requests: Classes,
@@ -20,7 +20,7 @@ impl Addresses {
         Self { requests, connections: vec![0; connections].into() }
     }
 
-    /// Returns true if nothing is counted, because there is only one address.
+    /// Returns true if nothing is counted, because the server has only one address.
     pub(crate) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
@@ -64,7 +64,7 @@ impl Addresses {
     }
 }
 
-/// Order in which connections use the addresses of a server.
+/// Order in which successive connections use the addresses of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AddressTurns {
     next: u16,

@@ -1,5 +1,5 @@
-//! Measures the maximum rate of the generator itself. The generator threads and the protocol run as in a load, but with
-//! the null driver, which uses no network.
+//! Measures the maximum rate of the generator itself. The generator threads and the protocol run as in a real load, but
+//! use the null driver, which answers every request without a network.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     })
 }
 
-/// Returns the size of a request in bytes, and an answer that the session accepts, for the null driver.
+/// For the null driver: returns the size of a request in bytes, and an answer that the protocol's client accepts.
 pub(crate) fn exchange(plan: &LoadPlan, client: &dyn AnyClient) -> (usize, Vec<u8>) {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

@@ -1,5 +1,5 @@
-//! Counts of response times for each class of requests, with the precision of a [`Hist`]. Recording a time touches few
-//! cache lines.
+//! Counts of response times for each class (kind) of requests, with the precision of a [`Hist`]. Recording a time
+//! touches few cache lines.
 //!
 //! The counts of dozens of classes need megabytes, which do not stay in the CPU's caches at a hundred thousand requests
 //! per second. Each time is therefore first written to a log. When the log is full, all times in it are counted at

@@ -1,11 +1,11 @@
-//! Counts and times for each class of a mix of requests. Nothing is recorded if the plan has only one class.
+//! Counts and times for each class (kind) of requests. Nothing is recorded if the plan has only one class.
 
 use proto::{Done, Outcome};
 use run::{ClassPart, ClassTally, UnansweredTimes};
 
 use crate::class_times::{ClassTimes, rounded};
 
-/// Counts and times of all classes. Data that every request changes is close together in memory.
+/// Counts and times of all classes. Data that every request changes is stored close together in memory.
 #[derive(Debug)]
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,

@@ -18,7 +18,7 @@ use sys::{Errno, clock, limits, socket};
 
 use crate::{LoadError, share};
 
-/// Maximum interval between two checks for commands of the conductor.
+/// Maximum interval between two checks for commands of the conductor (controlling process).
 const COMMAND_POLL_NS: u64 = 20_000_000;
 /// Time after the last planned connect at which all connects that are not yet established count as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
@@ -43,9 +43,9 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections, and sends `Ready` to the conductor when each connection is established or has failed, or when
-/// the conductor ends this wait. Holds the connections until the conductor ends or sends `Stop`. Then returns the
-/// counts.
+/// Opens the connections. Sends `Ready` to the conductor (controlling process) when each connection is established or
+/// has failed. The conductor (controlling process) may also end this wait early. Then holds the connections until the
+/// conductor (controlling process) ends or sends `Stop`, and returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,
@@ -91,7 +91,7 @@ fn advice(why: Errno) -> &'static str {
     }
 }
 
-/// Returns true if the conductor has sent `Stop` or has ended.
+/// Returns true if the conductor (controlling process) has sent `Stop` or has ended.
 fn stop(commands: &Receiver<AgentCommand>) -> bool {
     loop {
         match commands.try_recv() {
@@ -104,7 +104,7 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
 
 impl ColdClient<'_> {
     /// Starts connects at the planned rate, and waits until each has succeeded or failed. Returns false if the
-    /// conductor ends the wait early.
+    /// conductor (controlling process) ends the wait early.
     fn open_all(&mut self, commands: &Receiver<AgentCommand>) -> sys::Result<bool> {
         let begin = clock::monotonic_ns();
         let gap_ns = 1e9 / self.plan.rate;
@@ -224,7 +224,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     /// Holds the connections of a plan. `server` takes the accepted connections, and returns the connections that stay
-    /// open. Returns the counts.
+    /// open. Returns the client's counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

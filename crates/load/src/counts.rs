@@ -6,8 +6,8 @@ use run::{ErrorKind, STATUS_CLASSES, Tally};
 use crate::early_races::EarlyRaces;
 use crate::status_counts::StatusCounts;
 
-/// Counts of a shard. The counts grow during the whole load. The counts of the measured window are the difference of
-/// two copies.
+/// Counts of a shard (generator thread). The counts grow during the whole load. The counts of the measured window are
+/// the difference between a copy at its end and a copy at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) attempted: u64,
@@ -52,8 +52,8 @@ impl Counts {
         self.errors[kind as usize] += n;
     }
 
-    /// Turns early keep-alive races into failures, because their requests got no answer. Requests that were sent again
-    /// then count as further requests, each with its own result.
+    /// Turns early keep-alive races into failures, because their requests got no answer. A request that was sent again
+    /// then counts as a further request with its own result.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
         self.keep_alive_races -= early.connections;
@@ -65,8 +65,8 @@ impl Counts {
         self
     }
 
-    /// Counts a connection that the server ended while requests on the connection waited for answers. Before that, the
-    /// server had sent `answers` answers on this connection.
+    /// Counts a connection that the server ended while requests on the connection waited for answers. Before the end,
+    /// the server had sent `answers` answers on this connection.
     pub(crate) fn lost_after(&mut self, answers: u64) {
         self.lost_connections += 1;
         self.answers_before_loss += answers;

@@ -1,9 +1,9 @@
-//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. Until then, however,
-//! the server has closed no connection that was idle or had only unread requests.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. But until then, the
+//! server has closed no connection that was idle or had only unread requests.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
-//! a request is sent. If the server closes no idle or unread connection in the whole trial, early races count as
-//! failures.
+//! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races
+//! count as failures.
 
 /// Counts of the early races of a shard (generator thread). All early races also count as keep-alive races.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

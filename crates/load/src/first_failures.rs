@@ -31,7 +31,7 @@ impl FirstFailures {
     /// Records an answer with an unexpected status.
     #[inline]
     pub(crate) fn refused(&mut self, status: u16) {
-        // The session keeps the words of its last refusal only.
+        // The session stores only the server's words of the latest refusal, so these words must be fetched now.
         let is_new = !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES;
         self.new_status = is_new.then_some(status);
     }
@@ -91,7 +91,7 @@ mod tests {
             }
         }
         // A later answer, with a known status, follows in the same received bytes. The session then has the words of
-        // that answer.
+        // that later answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

@@ -36,9 +36,9 @@ pub enum Start {
 /// stops the load. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
-/// before it waits for its start. All memory is allocated by then, except with two-process S-Clients. The load sends
-/// `Tick` ten times a second, and every other tick has details. At the beginning of the warm-up, ticks are more
-/// frequent. Returns the result of the load.
+/// before it waits for its start. All memory is then allocated, except with two-process S-Clients. The load sends a
+/// progress report (`Tick`) ten times a second, and every other report has details. At the beginning of the warm-up,
+/// reports are more frequent. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -121,8 +121,8 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A handling process gets its task, with the start time, when it is created. With such processes, the start time
-    // must therefore be known before the shards start.
+    // A handling process gets its task, with the start time, when it is created. If the load has handling processes,
+    // the start time must therefore be known before the generator threads start.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -211,7 +211,7 @@ fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     (limit, notes)
 }
 
-/// Runs one shard in its own thread, from its task to its result.
+/// Runs one shard (generator thread) in its own thread, from its task to its result.
 fn shard_thread(
     common: &LoadContext,
     client: &dyn AnyClient,

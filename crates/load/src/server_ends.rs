@@ -2,12 +2,12 @@
 
 use run::EndsTogether;
 
-/// Maximum time between the first and the last of several ends of connections that count as simultaneous, nanoseconds.
-/// When a server exits, its connections end within milliseconds. But the workers of a server may exit some tens of
-/// milliseconds apart.
+/// Maximum time between the first and the last of several closes that count as simultaneous, nanoseconds. When a server
+/// exits, its connections end within milliseconds. But the workers of a server may exit some tens of milliseconds
+/// apart.
 const TOGETHER_NS: u64 = 100_000_000;
 
-/// Connections that the server ended, grouped by moment.
+/// Connections that the server ended, grouped by the moment of their end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServerEnds {
     all: u64,

@@ -15,15 +15,16 @@ use crate::status_counts::PublishedStatusCounts;
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard publishes details for the live view, nanoseconds. Unless an experiment has slots, the
-/// shard also adjusts at this interval how many answers it collects.
+/// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. Unless an experiment
+/// has slots (short periods), the generator thread also adjusts at this interval how many answers it collects before it
+/// handles them.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
-/// Interval at which a shard publishes its counts if an experiment reads them in each of its slots (short periods),
-/// nanoseconds.
+/// Interval at which a shard (generator thread) publishes its counts if an experiment reads them in each of its slots
+/// (short periods), nanoseconds.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// Command to a shard. Each shard (generator thread) reads the command in every pass. The thread that receives the
-/// conductor's commands changes this command a few times in a run.
+/// Command to a shard (generator thread). Each shard (generator thread) reads the command in every pass. The thread
+/// that receives the commands of the conductor (controlling process) changes this command a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
@@ -36,9 +37,9 @@ pub(crate) struct Order {
     pub(crate) factor: f64,
 }
 
-/// Command to all shards, in a cache line of its own. The first word has the phase, the stop flag, and the time at
-/// which the phase starts. The second word has the rate factor: the bits of a float, XORed with the bits of 1.0. A
-/// second word of 0 therefore stands for an unchanged rate.
+/// Command to all shards (generator threads), in a cache line of its own. The first word has the phase, the stop flag,
+/// and the time at which the phase starts. The second word has the rate factor: the bits of a float, XORed with the
+/// bits of 1.0. A second word of 0 therefore stands for an unchanged rate.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);
@@ -51,13 +52,13 @@ const PHASE_MASK: u64 = 3;
 const PHASE_BITS: u32 = 3;
 
 impl Orders {
-    /// Orders every shard to enter `phase` at `at_ns`, so that all shards measure the same window. If `at_ns` is more
-    /// than [`MAX_WAIT_NS`] in the future, every shard reads the order in time.
+    /// Orders every shard (generator thread) to enter `phase` at `at_ns`, so that all shards measure the same window.
+    /// If `at_ns` is more than [`MAX_WAIT_NS`] in the future, every shard (generator thread) reads the order in time.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << PHASE_BITS | phase as u64, Ordering::Release);
     }
 
-    /// Sets, for every shard, the factor by which the planned rate is changed.
+    /// Sets, for every shard (generator thread), the factor by which the planned rate is changed.
     pub(crate) fn rate(&self, factor: f64) {
         if factor.is_finite() {
             let factor = factor.clamp(*RATE_FACTORS.start(), *RATE_FACTORS.end());
@@ -65,17 +66,17 @@ impl Orders {
         }
     }
 
-    /// Returns true if every shard must stop.
+    /// Returns true if every shard (generator thread) must stop.
     pub(crate) fn stopped(&self) -> bool {
         self.0.load(Ordering::Acquire) & STOP_BIT != 0
     }
 
-    /// Orders every shard to stop at once.
+    /// Orders every shard (generator thread) to stop at once.
     pub(crate) fn stop(&self) {
         self.0.fetch_or(STOP_BIT, Ordering::Release);
     }
 
-    /// Returns the command that applies at the time `now` to a shard that is in phase `current`.
+    /// Returns the command that applies at the time `now` to a shard (generator thread) that is in phase `current`.
     #[inline]
     pub(crate) fn read(&self, now: u64, current: Phase) -> Order {
         let raw = self.0.load(Ordering::Acquire);
@@ -94,7 +95,8 @@ impl Orders {
 /// Size of the counts that another process sends, bytes: six counts of eight bytes each.
 pub(crate) const LIVE_BYTES: usize = 48;
 
-/// Counts that one shard publishes. These counts are in cache lines to which no other shard writes.
+/// Counts that one shard (generator thread) publishes. These counts are in cache lines to which no other shard
+/// (generator thread) writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct LiveCounts {
@@ -188,7 +190,7 @@ impl LiveCounts {
     }
 }
 
-/// Runs one shard, which starts now, to its end. Returns the shard's result.
+/// Runs one shard (generator thread), which starts now, to its end. Returns the shard's result.
 pub(crate) fn run<D: Driver>(
     driver: &mut D,
     client: &dyn AnyClient,
@@ -200,9 +202,9 @@ pub(crate) fn run<D: Driver>(
     run_with(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard to its end, and returns its result. If `slots` is true, counts are published more often. In every
-/// pass, `order` is called with the driver's time and the current phase. `order` is a trait object because, with a type
-/// parameter, the loop would be compiled once per caller.
+/// Runs one shard (generator thread) to its end, and returns its result. If `slots` is true, counts are published more
+/// often. In every pass, `order` is called with the driver's time and the current phase. `order` is a trait object
+/// because, with a type parameter, the loop would be compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,

@@ -53,7 +53,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     task
 }
 
-/// Returns the part of the plan's intensity that this shard gets.
+/// Returns the part of the plan's intensity that this shard (generator thread) gets.
 fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
     match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
@@ -88,14 +88,14 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
     }
 }
 
-/// Returns the order in which the connections of this shard use the server's addresses.
+/// Returns the order in which the connections of this shard (generator thread) use the server's addresses.
 fn turns(plan: &LoadPlan, shard: u32) -> AddressTurns {
     let count = 1 + plan.addresses.len();
     AddressTurns::new(count, (plan.phase * count as f64) as usize + shard as usize)
 }
 
-/// Returns the indexes of the requests that this shard sends, in the order of the recording. Empty for a plan without
-/// recorded requests.
+/// Returns the indexes of the requests that this shard (generator thread) sends, in the order of the recording. Empty
+/// for a plan without recorded requests.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
     let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);

@@ -1,16 +1,16 @@
 //! Rates of completed requests in each slot (short period) of an experiment. A separate thread reads the published
 //! counts, so the main loop needs no code for slots.
 //!
-//! If few requests complete in a slot, their whole number is too coarse to compute a rate. At five requests per second,
-//! for example, a slot of half a second has 2 or 3 completed requests. In such slots, fractions of requests are
-//! counted. The work on a request is assumed to be evenly spread over the time since the previous request completed. A
-//! slot gets the part of this work that falls within the slot.
+//! If few requests complete in a slot, their number is too coarse to compute an exact rate. At five requests per
+//! second, for example, a slot of half a second has 2 or 3 completed requests. For slots with few requests, fractions
+//! of requests are counted. The work on a request is assumed to be evenly spread over the time since the previous
+//! request completed. A slot gets the part of this work that falls within the slot.
 
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completed requests in a slot for which fractions are counted. If more requests complete, one
-/// request changes the rate by less than 2 %.
+/// Maximum number of completed requests in a slot for which fractions are counted. If more requests complete in the
+/// slot, one request more or less changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot for which the times of completed requests are recorded, nanoseconds.
 /// Slots are shorter only if the server completes many requests, and whole numbers are then accurate enough.
@@ -40,8 +40,8 @@ struct SeenSlot {
     was_seen: bool,
 }
 
-/// Returns the rate in each slot, requests per second. The rate of a slot that was mostly missed is NaN. Returns early
-/// when `over` returns true.
+/// Returns the rate in each slot, requests per second. The rate is NaN for a slot of which this thread missed the most
+/// part. Returns early when `over` returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut watch = Watch { origin_ns, count, over, seen: Vec::new() };
     let mut slots = Vec::with_capacity(plan.count as usize);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     /// Simulates `workers` workers that need `took_ms` per request. Each worker completes its request `apart_ms` after
-    /// the previous worker.
+    /// the previous worker's.
     fn completed(workers: u64, took_ms: u64, apart_ms: u64) -> Vec<Completions> {
         let one =
             |i: u64| Completions { at_ns: (i / workers * took_ms + i % workers * apart_ms) * 1_000_000, count: i + 1 };

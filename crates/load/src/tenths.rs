@@ -3,10 +3,10 @@
 
 use run::{LateCounts, TENTH_S, Tenths};
 
-/// Maximum length of the window for which tenths are counted, in tenths of a second: one hour.
+/// Maximum length of the measured window for which tenths are counted, in tenths of a second: one hour.
 const MAX_TENTHS: usize = 36_000;
-/// Time after the planned end of the window for which tenths are counted, too, seconds. The actual window may be longer
-/// than planned.
+/// Time beyond the planned end of the measured window for which tenths are also counted, seconds. The actual window may
+/// be longer than the planned one.
 const SLACK_S: f64 = 5.0;
 
 /// Number of counts in each tenth of a second, besides the counts for the limits.
@@ -48,7 +48,7 @@ impl TenthCounter {
         self.last = 0;
     }
 
-    /// Counts a request that was answered `since_ns` after the start of the window, and took `took_ns`.
+    /// Counts a request that was answered `since_ns` after the start of the measured window, and took `took_ns`.
     #[inline]
     pub(crate) fn count(&mut self, since_ns: u64, took_ns: u64) {
         if self.limits_ns.is_empty() {
@@ -66,7 +66,7 @@ impl TenthCounter {
         self.last = self.last.max(tenth + 1);
     }
 
-    /// Counts a request that failed `since_ns` after the start of the window.
+    /// Counts a request that failed `since_ns` after the start of the measured window.
     pub(crate) fn count_unanswered(&mut self, since_ns: u64) {
         let each = FIXED_COUNTERS + self.limits_ns.len();
         let tenth = (since_ns / 100_000_000) as usize;

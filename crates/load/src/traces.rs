@@ -69,7 +69,7 @@ impl SlowTraces {
         self.0.clear();
     }
 
-    /// Records a request that took `took_ns`, if this request is among the slowest so far.
+    /// Records a request that took `took_ns`, if the request is among the slowest so far.
     pub(crate) fn add(&mut self, took_ns: u64, ended: impl FnOnce() -> Ended) {
         let is_full = self.0.len() >= MAX_TRACES;
         if is_full && self.0.peek().is_some_and(|Reverse((fastest, _))| *fastest >= took_ns) {

@@ -11,8 +11,8 @@ use common::{Behaviour, Server, closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, LoadPlan};
 
-/// Runs one ignored test of this test binary in a child process. If `prepare` is given, a new network namespace is made
-/// first, and `prepare` is run in it.
+/// Runs one ignored test of this test binary in a child process. If `prepare` is given, `prepare` first runs in a new
+/// network namespace.
 fn child(test: &str, prepare: Option<&str>) {
     let me = std::env::current_exe().unwrap();
     let me = format!("'{}' --ignored --exact {test} --nocapture", me.display());

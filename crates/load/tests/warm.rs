@@ -1,4 +1,4 @@
-//! Tests that, when a load reports ready, its threads and drivers have all their memory, and nothing has been sent.
+//! Tests the state when a load reports ready: its threads and drivers have all their memory, and nothing has been sent.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

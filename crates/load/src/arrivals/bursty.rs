@@ -61,8 +61,9 @@ impl Bursty {
 }
 
 impl Gaps for Bursty {
-    /// Returns the gap after which the integral of the rate since the last arrival reaches an exponentially distributed
-    /// random number. The integral is exact, because the rate is constant within each part of a period.
+    /// Returns the gap until the next arrival. The next arrival is due when the integral of the rate since the last
+    /// arrival reaches an exponentially distributed random number. The integral is exact, because the rate is constant
+    /// within each part of a period.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
         let mut work = exponential(rng);
         let (mut at, mut place) = (at_ns, at_ns.rem_euclid(self.period_ns));

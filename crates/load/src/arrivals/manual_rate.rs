@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-/// A change of the rate. From this moment on, the arrival process runs `factor` times as fast as planned.
+/// A change of the rate. After the change, the arrival process runs `factor` times as fast as planned.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
-    /// Time of the change on the time scale of the arrival process, nanoseconds since the start.
+    /// Time of the change on the arrival process's own time scale, nanoseconds since the start.
     even_ns: f64,
     /// Time of the change on the clock, nanoseconds since the start.
     at_ns: f64,
@@ -16,9 +16,9 @@ struct RateChange {
 /// Rate changes that may still affect due times.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The change that applies at the most recently converted due time.
+    /// The change that applied at the most recent due time that was converted.
     now: RateChange,
-    /// All later changes.
+    /// Changes after `now`, sorted by time.
     ahead: VecDeque<RateChange>,
 }
 

@@ -102,9 +102,9 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Creates the sequence of due times for shard number `shard` of `shards`. All shards together have `rate` requests
-    /// per second. For equal gaps, `phase` (0 to 1) is the position of the shard's first arrival within a gap
-    /// ([`run::LoadPlan::share_phase`]).
+    /// Creates the sequence of due times for shard number `shard` of `shards`. All shards (generator threads) together
+    /// have `rate` requests per second. For equal gaps, `phase` (0 to 1) is the position of the shard's first arrival
+    /// within a gap ([`run::LoadPlan::share_phase`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
@@ -170,8 +170,8 @@ impl Arrivals {
         true
     }
 
-    /// Returns the most recent due time again. If the rate has changed since this time was computed, returns the
-    /// corrected time.
+    /// Returns the most recent due time again. If the rate has changed since this due time was computed, returns the
+    /// corrected due time.
     pub fn latest_ns(&mut self) -> u64 {
         self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. This time is after the end of any load, but small enough that the addition
-/// of a start time cannot overflow.
+/// Due time that means "never", nanoseconds. This due time is later than the end of any load, but small enough that the
+/// addition of a start time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;
@@ -30,15 +30,17 @@ pub(super) struct Segment {
 /// A schedule of arrivals. Cloning a schedule copies no segments and no times.
 #[derive(Clone, Debug)]
 pub(super) enum Schedule {
-    /// Stages as segments, index of the current segment, and mean rate of all shards in requests per nanosecond.
+    /// Stages as segments, index of the current segment, and mean rate of all generator threads together in requests
+    /// per nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, index of the next time for this shard, and distance to the index after that.
+    /// Recorded times in nanoseconds, index of the next time for this generator thread, and distance from that index to
+    /// the thread's next one.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
 impl Schedule {
-    /// Creates the schedule for stages. `rate` is the mean rate of the arrival process over all shards, requests per
-    /// second.
+    /// Creates the schedule for stages. `rate` is the mean rate of the arrival process over all generator threads,
+    /// requests per second.
     pub(super) fn stages(stages: &[Stage], rate: f64) -> Self {
         let (mut begin_ns, mut before) = (0.0, 0.0);
         let mut segments: Vec<Segment> = Vec::with_capacity(stages.len() + 1);
@@ -54,7 +56,8 @@ impl Schedule {
         Self::Stages { segments: segments.into(), on: 0, rate_ns: rate / 1e9 }
     }
 
-    /// Creates the schedule for recorded times. Shard `shard` of `shards` uses every `shards`-th time.
+    /// Creates the schedule for recorded times. Generator thread number `shard` of `shards` threads uses every
+    /// `shards`-th time.
     pub(super) fn recorded(times: &RecordedTimes, (shard, shards): (u32, u32)) -> Self {
         let mut at_us = 0;
         let each = times.gaps_us.iter().map(|gap| {
@@ -64,8 +67,9 @@ impl Schedule {
         Self::Recorded { at_ns: each.collect(), next: shard as usize, step: shards.max(1) as usize }
     }
 
-    /// Converts `even_ns`, the time of a request in the arrival process with a constant rate, to the time at which the
-    /// request is due. Both are in nanoseconds since the start. With recorded times, `even_ns` has no effect.
+    /// Converts `even_ns` to the time at which a request is due. `even_ns` is the time of the request in an arrival
+    /// process with a constant rate. Both are in nanoseconds since the start. With recorded times, `even_ns` has no
+    /// effect.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {

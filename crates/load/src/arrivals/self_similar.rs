@@ -23,8 +23,8 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
 
 /// Number of sources per shard (generator thread). Each source is on for half of the time on average.
 const SOURCES: usize = 32;
-/// Mean length of an on or off period, in mean gaps between arrivals of all sources together. Because a period has many
-/// arrivals, bursts are longer than single gaps.
+/// Mean length of an on or off period, as a multiple of the mean gap between two arrivals of the whole process. Because
+/// many requests arrive during a period, bursts are longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
 /// Maximum length of a period, as a multiple of the minimum length. The limit keeps a single source from dominating a
 /// run.

@@ -3,8 +3,8 @@
 
 use fastrand::Rng;
 
-/// A line of the table. When the line is drawn, the result is the line's own index if 32 further random bits are below
-/// `keep`. Otherwise, the result is `other`.
+/// A line of the table. When a draw hits this line, the result is the line's own index if 32 further random bits are
+/// below `keep`. Otherwise, the result is `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

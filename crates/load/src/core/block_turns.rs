@@ -1,8 +1,9 @@
-//! Times at which a block of connections sends on each of its connections. For blocks, see [`super::blocks`].
+//! Times at which a block (a group of connections that send in turn) sends on each of its connections: see
+//! [`super::blocks`].
 
 use run::{Blocks, LoadPlan};
 
-/// Parameters of the blocks of a shard (generator thread).
+/// Parameters of the blocks (groups of connections that send in turn) of a generator thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTurns {
     pub(super) block: u64,

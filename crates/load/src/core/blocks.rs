@@ -24,7 +24,7 @@ impl Core {
         }
     }
 
-    /// Sends on a connection that was just established, or whose time to send has come.
+    /// Sends on a connection that was just established, or that is due to send.
     pub(super) fn block_ready<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         let depth = if turns.pause_ns > 0 { 1 } else { self.depth as u32 };
         self.block_ask(ops, conn, depth);

@@ -3,9 +3,9 @@
 //! these steps: connect, send one request, receive the answer, close.
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
-//! and then has the connection in TIME_WAIT ([`super::closing`]). The client meanwhile connects again. If the server
-//! does not agree, the client sends the first FIN, and has the connection in TIME_WAIT itself. If connections in
-//! TIME_WAIT then use up the client's ports, the failed connects count as `client_ports`.
+//! and then the server has the connection in TIME_WAIT ([`super::closing`]). The client meanwhile connects again. If
+//! the server does not agree, the client sends the first FIN, and the client has the connection in TIME_WAIT. If
+//! connections in TIME_WAIT then use up the client's ports, the failed connects count as `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
@@ -40,8 +40,8 @@ impl Core {
     }
 
     /// Handles an established connection. If connects have a limited rate, the connection sends no new request until
-    /// the last connection is established or the window begins. Requests during the connect phase would delay the
-    /// accepts, and accepts during the window would delay measured requests.
+    /// the last connection is established or the measured window begins. Requests during the connect phase would delay
+    /// the accepts, and accepts during the measured window would delay measured requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
@@ -129,7 +129,7 @@ impl Core {
         }
     }
 
-    /// Continues on a connection whose think time is over.
+    /// Continues with a connection whose client's think time is over.
     pub(super) fn think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         match &self.mode {

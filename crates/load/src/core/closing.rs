@@ -1,6 +1,7 @@
 //! Connections for which the server has announced the end (`Connection: close`, GOAWAY). Most servers close such a
-//! connection at once, and then have it in TIME_WAIT. The connection keeps its number until the server's FIN arrives.
-//! Meanwhile, its client connects under another number, so no client waits for the end of an old connection.
+//! connection at once, so the connection is in TIME_WAIT on the server's side. The connection keeps its number until
+//! the server's FIN arrives. Meanwhile, its client opens another connection under another number, so no client waits
+//! for the end of an old connection.
 //!
 //! Some servers leave the close to the client. A worker of such a server stays occupied until the client closes. The
 //! generator recognizes such a server when a FIN is late for the first time. From then on, the generator closes
@@ -92,8 +93,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. In the process that handles connections (two-process S-Clients), the driver assigns
-    /// the numbers, so nothing is done.
+    /// Frees a connection number. Does nothing in the handling process of two-process S-Clients, where the driver
+    /// assigns the numbers.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

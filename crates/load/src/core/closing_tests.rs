@@ -35,7 +35,7 @@ fn close_current(fixture: &mut Fixture) {
     fixture.closed(fixture.wire.current);
 }
 
-/// Lets the server answer the request, and close the connection during the client's think time. This shows the client
+/// Lets the server answer the request, and close the connection during the client's think time. The client thus learns
 /// that the server closes idle connections.
 fn idle_connection_is_closed(fixture: &mut Fixture) {
     fixture.hear(b"A\0");
@@ -80,7 +80,8 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     up(&mut fixture);
     idle_connection_is_closed(&mut fixture);
     let t = fixture.part().total;
-    // The second request was sent again after the keep-alive race, and then failed. The third request was answered.
+    // The second request was sent again after a keep-alive race (the server closed the connection just when the request
+    // was sent), and then failed. The third request was answered.
     assert_eq!((t.keep_alive_races, t.resent, t.sent), (1, 1, 3));
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }
@@ -96,7 +97,7 @@ fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
         close_current(&mut fixture);
         fixture.at_ms(2);
         up(&mut fixture);
-        // This connection is new, so its close is a failure.
+        // This connection is new, so its close counts as a failure, not as a keep-alive race.
         close_current(&mut fixture);
         let t = fixture.part().total;
         (t.keep_alive_races, t.resent, errors(&t))
@@ -106,7 +107,7 @@ fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
     assert_eq!(ended(0), (0, 0, vec![(ErrorKind::ShortResponse, 2)]), "the server read the request, and then closed");
 }
 
-/// The server closes within the body of an answer, while two more requests wait for their answers.
+/// The server closes the connection within the body of an answer, while two more requests wait for their answers.
 #[test]
 fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
@@ -117,7 +118,8 @@ fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     assert_eq!((t.completed, t.keep_alive_races), (0, 0));
 }
 
-/// A WebSocket server closes with a code and a reason while a request waits. Later, a request fails for another reason.
+/// A WebSocket server closes the connection with a code and a reason while a request waits. Later, a request fails for
+/// another reason.
 #[test]
 fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     let mut fixture = Fixture::ready(2, 0.0, &[1.0]);

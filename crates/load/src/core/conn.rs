@@ -25,8 +25,8 @@ pub(super) enum State {
 /// State of a connection number, and of the connection that uses it now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conn {
-    /// Time at which the timer has an effect. The heap of timers may have an earlier entry for the connection, which at
-    /// most sets the timer again.
+    /// Time at which the connection's timer expires. The heap of timers may have an entry with an earlier time. When
+    /// that earlier time comes, the timer is only set again.
     pub(super) deadline_ns: u64,
     /// Time when the connect started. During a handshake, the time when the connection was established. In an open
     /// loop, the time of the last send.
@@ -34,10 +34,10 @@ pub(super) struct Conn {
     /// Planned start of the first request, for requests that begin with a connect. With an arrival process (S-Clients),
     /// the planned start is the due time. In a closed loop, it is the start of the connect.
     pub(super) intended_ns: u64,
-    /// Time of the last answer, or else the time when the connection became ready for requests.
+    /// Time of the last answer. Before the first answer, the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,
     /// Time for which the connection had been idle when the requests in flight began. The time is 0 if the connection
-    /// had not been idle, or if an answer has arrived since.
+    /// had not been idle, or if an answer has arrived since then.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
     /// Number of bytes sent since the connection last had no request in flight.

@@ -36,7 +36,7 @@ impl Core {
         }
     }
 
-    /// Chooses the address to which the next connect goes, if the server has several.
+    /// If the server has several addresses, chooses the address for the next connect.
     fn aim<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if let Some(address) = self.turns.next() {
             self.conns[conn as usize].address = address;
@@ -230,16 +230,17 @@ impl Core {
         self.record.server_ended(now, idle_ns, self.open);
     }
 
-    /// Returns the end of the think time in which a connection's client is. Returns `None` if the client is in no think
-    /// time of a closed loop. The think time goes on even if the connection ends.
+    /// Returns the end of a client's current think time in a closed loop. Returns `None` if no think time is in
+    /// progress. A think time goes on even if the client's connection ends.
     pub(super) fn think_end(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
         let thinks = matches!(self.mode, Mode::Closed { .. }) && c.state == State::Thinking && c.deadline_ns < u64::MAX;
         thinks.then_some(c.deadline_ns)
     }
 
-    /// Handles the loss of a connection. The requests in flight on the connection have failed. An exception is a
-    /// keep-alive race: the server closed an idle connection just when a request was sent.
+    /// Handles the loss of a connection. The requests in flight on this connection count as failed. An exception is a
+    /// keep-alive race (the server closed an idle connection just when a request was sent), after which requests may be
+    /// sent again.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let established = self.conns[conn as usize].state != State::Handshaking;
         if established && matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse) {
@@ -264,8 +265,8 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // On an established connection, each request in flight fails; there may be none. A handshake that fails counts
-        // as one failure.
+        // Each request in flight on an established connection counts as a failure; there may be no such request. A
+        // failed handshake counts as one failure.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -279,8 +280,8 @@ impl Core {
         self.retry_later(ops, conn, established, due_ns);
     }
 
-    /// Counts the answers that a connection gave before it was lost. Counts the answers only if requests are in flight
-    /// and no byte of their answers has arrived.
+    /// Counts the answers that the server sent on a connection before the connection was lost. Counts them only if
+    /// requests are in flight and no byte of their answers has arrived.
     fn lost_after_answers(&mut self, conn: u32) {
         let c = &self.conns[conn as usize];
         let answers = c.made.saturating_sub(u64::from(c.in_flight));

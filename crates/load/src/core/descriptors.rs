@@ -8,8 +8,8 @@ use super::task::Think;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    /// Position of this shard's first connect within a gap, from 0 to below 1. Each shard of each process has a
-    /// different position, so that connects of different shards do not coincide.
+    /// Position of this shard's first connect within a gap, from 0 to below 1. Each shard (generator thread) of each
+    /// process has a different position, so that connects of different shards do not coincide.
     pub(super) phase: f64,
 }
 
@@ -51,7 +51,7 @@ impl Descriptors {
     }
 
     /// Returns the time of the first connect of descriptor `i`, nanoseconds since the start. The first connects of all
-    /// shards together are evenly spread over the connect timeout T.
+    /// shards (generator threads) together are evenly spread over the connect timeout T.
     pub(super) fn first_ns(&self, i: u32) -> u64 {
         let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
         let whole = u128::from(i) * u128::from(s.timeout_ns) / u128::from(wanted);

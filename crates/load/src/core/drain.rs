@@ -9,8 +9,9 @@ use crate::core::InFlightRequest;
 use crate::driver::Ops;
 use crate::record::Record;
 
-/// Time to wait for surplus answers, in mean response times. If a server delays its second answers, the client measures
-/// this delay as the response time of every other request. The delay is then about two mean response times.
+/// Time to wait for surplus answers, as a multiple of the mean response time. If a server delays its second answers,
+/// the client measures this delay as the response time of every other request. The delay is thus about twice the mean
+/// response time.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. A client that sends nothing more acknowledges after 40 ms, so
@@ -50,8 +51,9 @@ impl Core {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of the recorded times if all recorded requests that are due have been started. The window then
-    /// ends at this time, so that a late command of the conductor does not lower the rate.
+    /// Returns the end of the recorded times if all recorded requests that are due have been started. The measured
+    /// window then ends at this time, so that a late command of the conductor (controlling process) does not lower the
+    /// rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),
@@ -81,8 +83,8 @@ impl Core {
         !self.requeued.is_empty() || recorded > 0
     }
 
-    /// At the end of the window, records how long each request in flight has been waiting. Without these times, no
-    /// percentile would show a stall at the end of the window.
+    /// At the end of the measured window, records how long each request in flight has been waiting. Without these
+    /// times, no percentile would show a stall at the end of the measured window.
     pub(super) fn record_under_way(&mut self, now: u64) {
         self.each_open(
             |record, request| record.request_under_way(now, request),
@@ -90,7 +92,7 @@ impl Core {
         );
     }
 
-    /// At the end of the drain, records the requests that have been unanswered since before the window.
+    /// At the end of the drain, records the requests that have been unanswered since before the measured window.
     pub(super) fn record_hung(&mut self) {
         self.each_open(Record::request_hung, Record::hung);
     }

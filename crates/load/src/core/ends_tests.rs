@@ -106,8 +106,8 @@ fn racing(method: &str) -> LoadPart {
 #[test]
 fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("GET").total;
-    // A race occurs if a think time ends within the round trip around the timeout. The share of such think times is
-    // exp(-1) × 2 ms / 100 ms = 0.7 %.
+    // A keep-alive race occurs if a think time ends during the 2 ms (one round trip) around the keep-alive timeout. The
+    // share of these think times is exp(-1) × 2 ms / 100 ms = 0.7 %.
     let share = t.keep_alive_races as f64 / t.completed as f64;
     assert!((0.003..0.012).contains(&share), "{share}");
     assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
@@ -117,7 +117,7 @@ fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
 }
 
 /// The server closes each connection after 10 answers, and does not announce the close. The client sends its next
-/// request at once, so the request arrives after the close.
+/// request at once, so this request arrives after the server has closed the connection.
 #[test]
 fn requests_that_meet_an_unannounced_close_are_sent_again() {
     let silent = SimServer { closes_after: 10, closes_silently: true, ..server() };
@@ -142,15 +142,15 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
     }
 }
 
-/// In an earlier version, the first request was due before the window began but was answered within the window. More
-/// requests were thus completed than offered.
+/// In an earlier version, the first request was due before the measured window began but was answered within the
+/// window. More requests were thus completed than offered.
 #[test]
 fn the_window_of_recorded_times_has_all_their_requests() {
     let times = run::RecordedTimes { gaps_us: vec![0, 50_000, 100_000], items: Vec::new(), speed: 1.0 };
     let intensity = Intensity::Open { rate: 13.3, arrival: run::Arrival::Constant, max_connections: 9, pipeline: 1 };
     let arrivals = Some(run::ArrivalTimes { times: Some(times), ..run::ArrivalTimes::default() });
     let plan = LoadPlan { intensity, arrivals, warmup_s: 0.0, duration_s: 0.225, ..plan(1, 1, 0.0) };
-    // The conductor's command to measure comes 14 ms late.
+    // The command of the conductor (controlling process) to measure comes 14 ms late.
     let (measure, drain) = (14_000_000, 239_000_000);
     let phase =
         |now| [Phase::WarmUp, Phase::Measure, Phase::Drain][usize::from(now >= measure) + usize::from(now >= drain)];
@@ -184,7 +184,7 @@ fn a_restart_is_told_from_a_keep_alive_timeout() {
     assert_eq!(run(&plan(30, 1, 0.0), &server).ended_together, None);
 }
 
-/// The worker sends each answer twice. The client takes every second answer for an answer to another request.
+/// The simulated server sends each answer twice. The client takes every second answer for an answer to another request.
 #[test]
 fn late_second_answers_are_seen_in_the_drain() {
     for (connections, pipeline, again_ms, workers) in [(1, 1, 5, 1), (20, 1, 60, 20), (4, 8, 20, 4), (10, 1, 100, 100)]

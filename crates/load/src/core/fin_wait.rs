@@ -6,14 +6,15 @@ use std::collections::VecDeque;
 /// Maximum time to wait for the FIN of a server that is known to close connections, nanoseconds. If a thread of the
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
-/// Maximum time to wait for a FIN as a trial, nanoseconds. A trial is made if the server has not closed a connection so
-/// far, or has left the last close to the client. On an idle machine, a FIN comes within 0.1 ms after the answer.
+/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. Such a test is made if
+/// the server has not closed a connection so far, or has left the last close to the client. On an idle machine, a FIN
+/// comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
-/// Interval between two trials if the server usually leaves the close to the client, nanoseconds. Trials of
-/// [`TRIAL_WAIT_NS`] at this interval occupy one worker of the server for 1 % of the time.
+/// Interval between two tests of whether a server that usually leaves the close to the client now closes connections,
+/// nanoseconds. Tests of [`TRIAL_WAIT_NS`] at this interval occupy one worker of the server for 1 % of the time.
 const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
-/// Maximum number of additional connection numbers, for connections that wait for a FIN. At 100,000 connections per
-/// second and with FINs that come within 1 ms, 100 connections wait at a time.
+/// Maximum number of additional connection numbers, for connections that wait for a FIN. With 100,000 connections per
+/// second and FINs that come after 1 ms, 100 connections wait at a time.
 const MAX_SPARES: u32 = 256;
 /// Minimum number of additional connection numbers, because a few FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
@@ -30,15 +31,16 @@ pub(super) enum Closer {
     /// No wait for a FIN has ended so far, so it is not known which side closes.
     Unknown,
     Server,
-    /// The client closes first. The first connection whose end is announced after the time `trial_ns` waits for its FIN
-    /// as a trial.
+    /// The client closes first. After the time `trial_ns`, the first connection whose end is announced waits for the
+    /// server's FIN, to test whether the server now closes connections.
     Client {
         trial_ns: u64,
     },
 }
 
 impl Closer {
-    /// Returns the variant in which the client closes first, with the next trial one interval from now.
+    /// Returns the variant in which the client closes first. The next test of whether the server closes follows after
+    /// one interval.
     pub(super) fn client(now_ns: u64) -> Self {
         Self::Client { trial_ns: now_ns + TRIAL_INTERVAL_NS }
     }

@@ -6,7 +6,7 @@ use crate::record::Offered;
 use sys::exhausted;
 
 impl Core {
-    /// Closes all connections, counts the unanswered requests, and returns the result of the shard.
+    /// Closes all connections, counts the unanswered requests, and returns the result of the shard (generator thread).
     pub(crate) fn finish<O: Ops>(mut self, ops: &mut O) -> run::LoadPart {
         let now = ops.refresh();
         self.record.advance(now, self.in_flight);

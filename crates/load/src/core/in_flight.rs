@@ -56,7 +56,8 @@ struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// First slot that has not been used since the connect. Because of this index, a connect need not link all slots.
+    /// First slot that has not been used since the connect. Because of this index, the slots need not be linked with
+    /// each other at every connect.
     fresh: u16,
 }
 
@@ -193,7 +194,7 @@ mod tests {
     }
 
     proptest! {
-        /// The test compares [`InFlight`] with a plain list. IDs must be unique, the oldest request must be right, and
+        /// The test compares [`InFlight`] with a plain list. IDs must be unique, the oldest request must be found, and
         /// only requests in flight may end.
         #[test]
         fn any_order_of_ends_keeps_the_order_of_begins(depth in 1_usize..9, steps in prop::collection::vec(any::<(u8, bool)>(), 0..200)) {

@@ -17,14 +17,14 @@ pub(super) struct Mix {
 enum Selection {
     One,
     Weighted(Alias),
-    /// Each connection sends the requests in the order of the set, again and again. The value is the number of
-    /// requests.
+    /// Each connection sends the requests in the order of the set, again and again. The value is the number of requests
+    /// in the set.
     Sequence(u16),
     /// Indexes of requests in the order of a recording, and the position of the next index to use. After the last
     /// index, the first follows.
     Recorded(Box<[u16]>, usize),
-    /// Requests in random order. Each round has all requests in a new order. The number is the number of requests used
-    /// in the current round.
+    /// Requests in random order. Each round has all requests in a new order. The second value is the number of requests
+    /// used in the current round.
     Shuffle(Box<[u16]>, usize),
 }
 

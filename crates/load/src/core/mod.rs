@@ -178,7 +178,8 @@ impl Core {
     /// Starts the load. The start time of the task must have come.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         if self.task.measured_from_begin {
-            // The conductor's command may come after the first recorded request, so the window begins here.
+            // The command of the conductor (controlling process) may come after the first recorded request, so the
+            // measured window begins here.
             self.edge(run::Phase::Measure, 0, ops.now());
         }
         match &self.mode {

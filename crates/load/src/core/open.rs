@@ -8,8 +8,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
-/// hundreds of requests wait. Opening a connection for each of them would take longer than the pause, and would thus
-/// cause the next pause.
+/// hundreds of requests may wait. Opening a connection for each of them would take longer than the pause, and would
+/// thus cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -58,8 +58,8 @@ impl Core {
         depth
     }
 
-    /// Starts all recorded requests that are due by the end of the window. Otherwise, a thread that is late would not
-    /// send the last requests.
+    /// Starts all recorded requests that are due by the end of the measured window. Without this step, a generator
+    /// thread that is late would not send the last requests.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {
@@ -84,7 +84,7 @@ impl Core {
             let conn = self.pool()?.with_room.pop_front()?;
             let c = &mut self.conns[conn as usize];
             c.listed = false;
-            // After it was listed, the connection may have become full, idle or closed.
+            // The connection may have become full, idle or closed after it was added to the list.
             if c.state == State::Busy && self.has_room(conn) {
                 return Some(conn);
             }
@@ -237,7 +237,7 @@ impl Core {
         }
     }
 
-    /// Continues with a connection that had to wait for the next pass before it could take a request.
+    /// Continues with a connection that could not take a request before the next pass of the event loop.
     pub(super) fn open_think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         self.serve_waiting(ops, conn, true);

@@ -6,11 +6,11 @@ use super::Core;
 use crate::driver::Ops;
 
 impl Core {
-    /// Records the start of a phase that the conductor ordered for `at_ns`, unless this start is already recorded.
-    /// Connections are not changed, because the caller may be handling an event of a connection.
+    /// Records the start of a phase that the conductor (controlling process) ordered for `at_ns`, unless this start is
+    /// already recorded. Connections are not changed, because the caller may just be handling an event of a connection.
     ///
     /// A thread that was not scheduled on a CPU reads the command late. The thread did nothing in the meantime, so the
-    /// ordered time counts. Agents (generator processes) that compete for a CPU thus have the same window.
+    /// ordered time counts as the start. Agents (generator processes) that compete for a CPU thus have the same window.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);
         if phase == Phase::Drain && self.in_flight == 0 {
@@ -23,7 +23,7 @@ impl Core {
         self.record.enter(phase, edge_ns);
     }
 
-    /// Starts a phase that the conductor ordered for `at_ns`.
+    /// Starts a phase that the conductor (controlling process) ordered for `at_ns`.
     pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
         let now = ops.now();
         self.edge(phase, at_ns, now);

@@ -63,8 +63,8 @@ impl PoolDemand {
     }
 
     /// Records an answer that came `took_ns` after its request was sent, while the pool has `open` connections. A
-    /// window ends when its minimum length has passed and as many answers have come as there are connections. Returns
-    /// by how much the largest number of unneeded connections has grown.
+    /// window ends when its minimum length has passed and at least as many answers have come as there are connections.
+    /// Returns the growth of the largest number of unneeded connections.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;

@@ -48,8 +48,8 @@ impl CompletionSink<'_> {
             return true;
         }
         if is_unprocessed(done) {
-            // Requests that are not yet sent are the newest on the connection, and so are those that a server leaves
-            // unprocessed. While any request is unsent, an unprocessed request therefore counts as unsent.
+            // The newest requests on a connection are sent last, and a server leaves the newest requests unprocessed.
+            // While any request is unsent, an unprocessed request therefore counts as unsent.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.unprocessed(done);
@@ -94,8 +94,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
-        // Adds the time until now with the previous number of requests in flight. Otherwise, the time since the last
-        // event, such as a connect, would count for the new request, too.
+        // Counts the time until now with the previous number of requests in flight. Otherwise, the new request would
+        // also count for the time since the last event, such as a connect.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
@@ -142,8 +142,8 @@ impl Core {
     }
 
     /// Handles a send that is complete. In the protocol `discard`, a request is complete when it is sent. The next
-    /// request then starts in the next pass. If the next request started here, this function would call itself again
-    /// and again while the socket accepts all data.
+    /// request then starts in the next pass of the event loop. If the next request started here, this function would
+    /// call itself repeatedly while the socket accepts all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
@@ -199,7 +199,7 @@ impl Core {
     }
 
     /// For answers that are not yet complete, stores the time of the first byte, and records events that arrived. An
-    /// answer in one piece needs neither.
+    /// answer in one piece needs neither step.
     #[inline]
     fn mark_begun_answers(&mut self, now: u64, conn: u32) {
         let c = &mut self.conns[conn as usize];
@@ -244,7 +244,7 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        // If the server closed too early, only the server's own words are a useful reason.
+        // If the server closed the connection too early, only the server's own words are a useful reason.
         let said = (fault != Fault::Short).then(|| fault.to_string());
         let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);
@@ -287,7 +287,7 @@ impl Core {
                 let session = self.sessions.session(conn as usize);
                 self.record.keep_reason(ops.now(), ErrorKind::KeepAliveRace, || session.close_words());
             }
-            // The session may have last bytes to send, such as the answer to a close.
+            // The session may have last bytes to send, such as the answer to a close message.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);
@@ -301,8 +301,8 @@ impl Core {
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
         }
-        // A request may need several exchanges (such as parts of a record), and some bytes to send belong to no
-        // request.
+        // The session may have bytes to send: a request may need several exchanges (such as parts of a record), and
+        // some bytes belong to no request.
         self.flush_unasked(ops, conn);
         self.take_over(ops);
     }
@@ -317,8 +317,8 @@ impl Core {
         self.end_announced(ops, conn);
     }
 
-    /// Calls a session, and records the requests that it reports as completed. Returns the result of the call, and the
-    /// number of requests that ended.
+    /// Calls a function with the session of a connection, and records the requests that the session reports as
+    /// completed. Returns the function's result, and the number of requests that ended.
     #[inline]
     fn record_completions<T>(
         &mut self,
@@ -348,7 +348,7 @@ impl Core {
         let c = &mut self.conns[conn as usize];
         (c.failures, c.quiet_ns, c.idle_ns) = (0, now, 0);
         c.in_flight -= ended;
-        // A request that was answered was sent, even if the driver has not yet reported this.
+        // A request that was answered was sent, even if the driver has not yet reported the end of the send.
         let unsent = c.unsent.min(c.in_flight);
         self.record.counts.sent += u64::from(std::mem::replace(&mut c.unsent, unsent) - unsent);
         if c.in_flight == 0 {

@@ -24,11 +24,11 @@ use crate::driver::{Ops, Start};
 
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of possible keep-alive races for each connection that the server closed while it was idle, or without
-/// reading its requests. With a think time equal to the keep-alive timeout, we measured 1.8 races per closed idle
-/// connection with HAProxy, and up to 0.7 with nginx. With other think times, races are much rarer.
+/// Maximum number of suspected keep-alive races that are accepted for each connection that the server closed while
+/// idle, or without reading its requests. With a think time equal to the keep-alive timeout, we measured 1.8 races per
+/// closed idle connection with HAProxy, and up to 0.7 with nginx. With other think times, races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of possible keep-alive races that are accepted in any case. [`MAX_RACES_PER_IDLE_END`] allows further races.
+/// Number of suspected keep-alive races that are always accepted. [`MAX_RACES_PER_IDLE_END`] allows further races.
 const FREE_RACES: u64 = 8;
 /// Status of the answer with which a server may close an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
@@ -44,9 +44,9 @@ pub(super) fn is_redirected(done: &Done) -> bool {
 }
 
 /// If the server gave up the idle connection without reading the request, returns the request, so that it can be sent
-/// again. An example is an answer with status 408. Returns `None` in any other case, and after [`MAX_RESENDS`] resends.
-/// `idle_ns` is the time for which the connection had been idle; 0 if it had not been idle. `is_first` is true for the
-/// first request after this time.
+/// again. An example is an answer with status 408. Returns `None` in any other case, and if the request was already
+/// sent again [`MAX_RESENDS`] times. `idle_ns` is the time for which the connection had been idle; 0 if it had not been
+/// idle. `is_first` is true for the first request after this time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
@@ -130,9 +130,9 @@ impl Core {
     /// reset, and a close by a server behind a proxy if the proxy had already received the requests.
     ///
     /// A server that fails requests by closing their connections would look the same. But keep-alive races happen by
-    /// chance. A server with keep-alive races also closes connections that stay idle, after the same idle time, or
-    /// whose requests it has not received. If connections end more often than chance explains, their requests count as
-    /// failed.
+    /// chance. A server with keep-alive races also closes other connections: idle connections after the same idle time,
+    /// or connections whose requests it has not received. If connections end more often than chance explains, the
+    /// requests on them count as failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);
         let is_possible = match c.idle_ns {

@@ -62,7 +62,7 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
     // In the first case, a request gets no answer. In the second case, no request is in flight, and the server closes
-    // at once.
+    // the connection at once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -114,7 +114,7 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
 }
 
-/// Lets the server answer one of three requests, leave the others unprocessed, and end the connection. Returns the
+/// Lets the server answer one of three requests, leave the other two unprocessed, and end the connection. Returns the
 /// fixture when the next connection is ready for requests.
 fn left(drains: bool) -> Fixture {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);

@@ -35,7 +35,7 @@ pub(crate) struct Task {
     /// Gap between two events of a stream above which the stream counts as stalled, seconds. `None` if the answers are
     /// not streams.
     pub(crate) stall_s: Option<f64>,
-    /// Counts in each tenth of a second of the window.
+    /// Counts in each tenth of a second of the measured window.
     pub(crate) tenths: crate::tenths::TenthCounter,
     /// Share of the requests that carry a trace context.
     pub(crate) trace_share: f64,
@@ -86,8 +86,9 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the remaining time of a pause, seen from a random moment within the pause. For an exponential pause, this
-    /// time is exponentially distributed, too. For a constant pause, this time is uniformly distributed.
+    /// Draws the remaining time of a pause, seen from a random moment within the pause. For an exponential pause, the
+    /// remaining time is exponentially distributed, too. For a constant pause, the remaining time is uniformly
+    /// distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }

@@ -70,7 +70,7 @@ pub(super) struct Fixture {
 
 impl Fixture {
     /// Creates a closed loop with one client and up to `pipeline` requests in flight, and connects the client. The
-    /// window has begun.
+    /// measured window has begun.
     pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let mut fixture = Self::with(Intensity::Closed { connections: 1, pipeline, think }, weights);
@@ -78,18 +78,18 @@ impl Fixture {
         fixture
     }
 
-    /// Starts a load with this intensity. The window has begun.
+    /// Starts a load with this intensity. The measured window has begun.
     pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
         Self::speaking(intensity, &TestProtocol { mix })
     }
 
-    /// Starts a load with this intensity and this protocol. The window has begun.
+    /// Starts a load with this intensity and this protocol. The measured window has begun.
     pub(super) fn speaking<C: proto::Client>(intensity: Intensity, client: &C) -> Self {
         Self::loading(&LoadPlan { intensity, ..LoadPlan::default() }, client)
     }
 
-    /// Starts the load of a plan. The window has begun.
+    /// Starts the load of a plan. The measured window has begun.
     pub(super) fn loading(plan: &LoadPlan, client: &dyn proto::AnyClient) -> Self {
         let core = Core::new(crate::share::task(plan, 0, 0, 1000), client);
         let mut fixture = Self { core, wire: MemoryWire::default() };

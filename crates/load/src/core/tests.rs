@@ -31,7 +31,7 @@ fn m_m_1_has_its_response_time() {
     let (part, _) = simulate(&plan(open(700.0, Arrival::Poisson), 2000.0), &SimServer::default()).unwrap();
     let r = mean_us(&part, "response");
     assert!((r / 3333.3 - 1.0).abs() < 0.03, "{r}");
-    // By Little's law, the mean number of requests in flight is the rate times the mean response time.
+    // By Little's law, the mean number of requests in flight is the rate multiplied by the mean response time.
     let n = part.in_flight_s / part.measured_s;
     assert!((n / (0.7 * r / 1e3) - 1.0).abs() < 0.01, "{n}");
 }
@@ -99,7 +99,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 #[test]
 fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
     // While clients of a closed loop wait for an answer, they send nothing. If a window ends 0.9 s after the start of a
-    // stall, the window therefore contains no long response time.
+    // stall, the measured window therefore contains no long response time.
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
@@ -206,13 +206,13 @@ fn a_request_with_its_own_connection_begins_with_the_connect() {
 
 #[test]
 fn connects_under_way_at_the_end_have_an_age() {
-    // The worker has one connection, and the accept queue another. The other three clients try to connect until the
-    // end.
+    // The only worker serves one connection, and the accept queue holds another. The other three clients try to connect
+    // until the end.
     let closed = Intensity::Closed { connections: 5, pipeline: 1, think: ThinkTime::default() };
     let mut plan = LoadPlan { new_connections: true, warmup_s: 1.0, drain_s: 0.0, ..plan(closed, 2.0) };
     plan.connect_timeout_s = 60.0;
     let (part, _) = simulate(&plan, &full_listener()).unwrap();
-    // The three clients without a connection count as failures in the window.
+    // The three clients without a connection count as failures in the measured window.
     let [ages, failures] = ["under_way", "unanswered"].map(|name| part.histograms[name].summary());
     assert_eq!(ages.count + failures.count, 5, "{ages:?} {failures:?}");
     assert!((failures.max / 3e6 - 1.0).abs() < 0.01, "{failures:?}");
@@ -242,9 +242,9 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
-    // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker has one connection, and the
-    // accept queue the other. Each of these connects is replaced by another connect at once. Further connects come
-    // exactly every 10 ms.
+    // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker serves one connection, and
+    // the accept queue holds the other. Each of these connects is replaced by another connect at once. Further connects
+    // come exactly every 10 ms.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);

@@ -1,5 +1,5 @@
-//! Choice of the driver for a plan. A note says so if two-process S-Clients cannot use the requested driver, or if this
-//! host refuses a preferred driver.
+//! Chooses the driver for a plan. If two-process S-Clients cannot use the requested driver, or if this host refuses a
+//! preferred driver, a note in the result says so.
 
 use run::{Intensity, LoadPlan};
 use sys::Errno;

@@ -1,5 +1,6 @@
-//! The null driver, which uses no network. Every connect succeeds. Every send is answered in the next pass, always with
-//! the same bytes. A load with this driver therefore shows only the work of the generator itself. The clock is real.
+//! The null driver, which uses no network. Every connect succeeds. Every send is answered in the next pass of the event
+//! loop, always with the same bytes. A load with this driver therefore shows only the work of the generator itself. The
+//! driver uses the real clock.
 
 use std::collections::VecDeque;
 

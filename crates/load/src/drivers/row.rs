@@ -23,8 +23,8 @@ pub struct DriverSpec {
     /// True if the driver's sockets are ordinary descriptors, or if it has no sockets. S-Clients need ordinary
     /// descriptors, because they use a socket for several connects, and may pass it to another process.
     pub(crate) plain_descriptors: bool,
-    /// Function that runs a whole plan without threads and without commands of a conductor. Only a driver with its own
-    /// clock has this function.
+    /// Function that runs a whole plan without threads and without commands of a conductor (controlling process). Only
+    /// a driver with its own clock has this function.
     pub(crate) whole: Option<RunWhole>,
 }
 

@@ -12,22 +12,24 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 
 /// Interval between progress reports.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval between progress reports at the beginning of the warm-up, for at most [`FINE_TICKS_S`].
+/// Interval between progress reports during the first [`FINE_TICKS_S`] of the warm-up.
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Time from the start of a warm-up during which ticks are more frequent, seconds. After this time, six rates, each
-/// over 0.1 s, are known, so more frequent ticks are no longer needed.
+/// Time from the start of a warm-up during which progress reports are more frequent, seconds. After this time, six
+/// rates, each over 0.1 s, are known, so frequent reports are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
-/// Interval between ticks that have details.
+/// Interval between two progress reports that have details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum time to wait for a command before other events are handled. A command ends the wait at once.
+/// Maximum time to wait for a command before other events are handled. The wait ends at once when a command arrives.
 const COMMAND_WAIT: Duration = Duration::from_millis(10);
-/// Maximum time to wait for a command during the drain, when results of shards are about to arrive.
+/// Maximum time to wait for a command during the drain, when results of shards (generator threads) are about to arrive.
 const DRAIN_COMMAND_WAIT: Duration = Duration::from_millis(1);
 
-/// Channel with the results of the shards. Each result comes with the number of its shard.
+/// Channel with the results of the shards (generator threads). Each result comes with the number of its shard
+/// (generator thread).
 pub(super) type Parts = Receiver<(u32, Result<LoadPart, LoadError>)>;
 
-/// Forwards commands and reports progress, until all shards have ended. Returns their merged results.
+/// Forwards commands and reports progress, until all shards (generator threads) have ended. Returns their merged
+/// results.
 pub(super) fn conduct(
     common: &LoadContext,
     control: &Receiver<AgentCommand>,
@@ -75,7 +77,7 @@ pub(super) fn conduct(
     failure.map_or(Ok(merged), Err)
 }
 
-/// Forwards a command to the shards. Returns the phase that applies after the command.
+/// Forwards a command to the shards (generator threads). Returns the phase that applies after the command.
 fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
     match command {
         AgentCommand::Enter { phase: next, at_ns } => {
@@ -113,7 +115,7 @@ fn detail(common: &LoadContext) -> TickDetail {
     sum
 }
 
-/// Returns the progress of all shards together.
+/// Returns the progress of all shards (generator threads) together.
 pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));

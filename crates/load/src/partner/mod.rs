@@ -3,7 +3,7 @@
 //! answers. Each generator thread has its own second process, called its partner. The counts are the same as with a
 //! single process, because only the work is divided.
 //!
-//! The partner sends its reports as frames. A frame has a kind, a length, and this number of bytes.
+//! The partner sends its reports as frames. A frame consists of a kind, the length of the content, and the content.
 
 mod start;
 
@@ -44,7 +44,8 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits this value into the descriptor for the establishing driver, and the receiver of the partner's reports.
+    /// Splits this value into the descriptor that the establishing process's driver uses, and the receiver of the
+    /// partner's reports.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }

@@ -5,8 +5,8 @@ use run::Hist;
 /// Ages of hung requests. These ages are also in the histograms `under_way` and `carried_in` of the record.
 #[derive(Debug, Default)]
 pub(super) struct HungAges {
-    /// Ages at the end of the window.
+    /// Ages at the end of the measured window.
     pub(super) under_way: Hist,
-    /// Ages at the start of the window.
+    /// Ages at the start of the measured window.
     pub(super) carried_in: Hist,
 }

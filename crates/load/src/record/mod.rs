@@ -71,14 +71,14 @@ pub(crate) struct Record {
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
-    /// Time until the failure, for each request that failed within the window.
+    /// Time until the failure, for each request that failed within the measured window.
     unanswered: Hist,
     /// Time until the answer, for each answer with an unexpected status. Such times do not count as response times.
     refused: Hist,
-    /// Age at the end of the window, for each request that is unanswered at that moment.
+    /// Age at the end of the measured window, for each request that is unanswered at that moment.
     under_way: Hist,
-    /// Age at the start of the window, for each request that was in flight at that moment. Each of these requests ended
-    /// within the window, or is also in `under_way`.
+    /// Age at the start of the measured window, for each request that was in flight at that moment. Each of these
+    /// requests ended within the measured window, or is also in `under_way`.
     carried_in: Hist,
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are no such
     /// requests.
@@ -201,8 +201,8 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Returns the time at which a phase really started. The phase was ordered for `at_ns`, and noticed at `now_ns`.
-    /// The phase started at the ordered time or at the time of the last count, whichever is later.
+    /// Returns the time at which a phase really started. The start was ordered for `at_ns`, and this thread noticed the
+    /// order at `now_ns`. The phase started at the ordered time or at the time of the last count, whichever is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
@@ -274,8 +274,8 @@ impl Record {
         self.addresses.begun(address);
     }
 
-    /// Stores the server's words about the last refusal if its status is new. Stores the reason of the last request
-    /// that failed while its connection continued, if this kind of failure is new.
+    /// Stores the server's words about the last refused request if its status is new. Stores the reason of the last
+    /// request that failed while its connection continued, if this kind of failure is new.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
@@ -327,8 +327,8 @@ impl Record {
         self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
     }
 
-    /// Returns true if the server may have closed a connection because it was idle for `idle_ns`. Until the server has
-    /// closed an idle connection, this is possible for every idle time.
+    /// Returns true if the server may have closed a connection because it was idle for `idle_ns`. If the server has
+    /// closed no idle connection so far, returns true for every idle time.
     pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
@@ -407,7 +407,7 @@ impl Record {
             counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
-        // The time until a refusal is no response time, so it is not counted here.
+        // The time until a refusal is not a response time, so `coarse` does not count refused requests.
         self.coarse[CoarseHist::bucket(took_ns)] += u64::from(done.outcome != Outcome::Unexpected);
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {

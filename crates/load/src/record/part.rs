@@ -10,7 +10,7 @@ use crate::counts::Counts;
 /// Ways to compute the number of offered requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offered {
-    /// The planned rate per second, times the length of the window.
+    /// The planned rate per second, times the length of the measured window.
     Rate(f64),
     /// The number of requests that were due.
     Due,
@@ -34,7 +34,7 @@ impl Offered {
 }
 
 impl Record {
-    /// Returns the part of the result that this shard contributes.
+    /// Returns the part of the result that this shard (generator thread) contributes.
     pub(crate) fn part(mut self, now_ns: u64, offered: Offered) -> LoadPart {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
@@ -43,8 +43,8 @@ impl Record {
         let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
-        // The ages of requests at the start of the window (`carried_in`) mean nothing without their ages at the
-        // window's end (`under_way`). Without ages at the window's end, both histograms are left out.
+        // The ages of requests at the start of the measured window (`carried_in`) mean nothing without their ages at
+        // the window's end (`under_way`). Without ages at the measured window's end, the result has neither histogram.
         let has_ages = !self.under_way.is_empty();
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());
@@ -92,7 +92,7 @@ impl Record {
     }
 }
 
-/// Returns the histograms with their names. Empty histograms in `rare` are left out.
+/// Returns the histograms with their names. The result omits the empty histograms in `rare`.
 fn by_name(
     always: impl Iterator<Item = (&'static str, Hist)>,
     rare: impl Iterator<Item = (&'static str, Hist)>,

@@ -18,7 +18,7 @@ pub(crate) struct StreamRecord {
     first_event: Hist,
     /// Time between two consecutive events of a stream.
     gap: Hist,
-    /// Ages of requests without an event, when they failed or when the window ended.
+    /// Ages of requests without an event, when they failed or when the measured window ended.
     waiting_ns: Vec<u64>,
 }
 
@@ -87,8 +87,8 @@ impl StreamRecord {
         self.measuring = true;
     }
 
-    /// Ends the measured window. A wait for the first event that has not ended counts if it is longer than all such
-    /// waits that have ended.
+    /// Ends the measured window. If a request is still waiting for its first event, this wait counts only if it is
+    /// longer than all waits for a first event that have ended.
     pub(super) fn close(&mut self, now_ns: u64) {
         let longest_ns = self.first_event.histogram().max();
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);
@@ -109,8 +109,8 @@ impl StreamRecord {
         (self.counts, [("first_event", self.first_event), ("gap", self.gap)])
     }
 
-    /// Records the time since the last event of a stream whose next event has not come. This time counts only if it is
-    /// already longer than the allowed gap, because the full length of the gap is unknown.
+    /// Records the time since the last event of a stream whose next event has not come. The time counts only if it is
+    /// already longer than the allowed gap, because the gap's full length is unknown.
     fn waits(&mut self, slot: usize, now_ns: u64) {
         let last_ns = self.progress[slot].last_ns;
         let gap_ns = now_ns.saturating_sub(last_ns);

@@ -50,8 +50,8 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
-/// In this test, a third of all requests hang from before the window until after the drain. If these requests did not
-/// count as failures, the other answers would yield a wrong 99th percentile, which would look exact.
+/// In this test, a third of all requests hang from before the measured window until after the drain. If the hung
+/// requests did not count as failures, the computed 99th percentile would be wrong, but would look exact.
 #[test]
 fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     let request =
@@ -72,7 +72,7 @@ fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
 }
 
 /// Unanswered requests are recorded for their class. In an open loop, a request has two start times, its due time and
-/// its send time, and waiting times are recorded from both.
+/// its send time, and its waiting time is recorded from each of the two.
 #[test]
 fn unanswered_requests_count_in_their_class_and_since_their_send() {
     let request = |class, intended_ns, sent_ns| InFlightRequest {

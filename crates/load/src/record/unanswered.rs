@@ -1,5 +1,5 @@
-//! Requests that were not answered within the window. Some of these requests failed, and others were in flight at the
-//! start or the end of the window.
+//! Requests that were not answered within the measured window. Some of these requests failed, and others were in flight
+//! at the start or the end of the measured window.
 
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ impl Record {
         }
     }
 
-    /// Records a started request that is in flight at the end of the window.
+    /// Records a started request that is in flight at the end of the measured window.
     pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.still_under_way(now_ns, request.start.intended_ns);
         if let Some(streams) = self.streams.as_mut().filter(|_| !request.has_events) {
@@ -52,15 +52,15 @@ impl Record {
         self.carry_in_others(request);
     }
 
-    /// Records the age of a request that is in flight at the end of the window, started or not.
+    /// Records the age of a request that is in flight at the end of the measured window, started or not.
     pub(crate) fn still_under_way(&mut self, now_ns: u64, intended_ns: u64) {
         self.under_way.record_ns(now_ns.saturating_sub(intended_ns));
         self.carry_in(intended_ns);
     }
 
     /// At the end of the drain, records a request that was in flight during the whole window and is still unanswered.
-    /// The request counts as a failure within the window. If only the request's two ages were recorded, percentiles
-    /// below its age at the start would not include the request.
+    /// The request counts as a failure within the measured window. If only the request's two ages were recorded,
+    /// percentiles below its age at the start would not include the request.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
@@ -69,15 +69,16 @@ impl Record {
         hung.carried_in.record_ns(ages.start);
     }
 
-    /// Records a started request as [`Record::hung`] does. Also records the request for its class, and with its time
-    /// since the send.
+    /// Records a started request as [`Record::hung`] does. Also records the request's times for its class, and its
+    /// times measured from the send.
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
         self.each_time(request, |times, start_ns| {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
-            // An age recorded for one end of the window cancels an equal age recorded for the other end.
+            // Adds each age to the histogram of the other end of the measured window. The two entries of the same age
+            // then cancel each other.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });
@@ -90,12 +91,13 @@ impl Record {
         self.carried_in.take_back(&hung.carried_in);
     }
 
-    /// Returns the start and the end of the window. The range is empty if no window has ended.
+    /// Returns the start and the end of the measured window. The range is empty if no window has ended.
     fn edges_ns(&self) -> Range<u64> {
         self.begin.at_ns..self.end.map_or(0, |end| end.at_ns)
     }
 
-    /// If an answered request was in flight at the start of the window, records how old the request was at that time.
+    /// If an answered request was in flight at the start of the measured window, records how old the request was at
+    /// that time.
     #[inline]
     pub(super) fn request_carried_in(&mut self, request: &InFlightRequest) {
         self.carry_in(request.start.intended_ns);
@@ -104,8 +106,8 @@ impl Record {
         }
     }
 
-    /// If the intended start of a request was before the window, records the age of the request at the start of the
-    /// window.
+    /// If the intended start of a request was before the measured window, records the age of the request at the start
+    /// of the window.
     #[inline]
     fn carry_in(&mut self, intended_ns: u64) {
         if intended_ns < self.begin.at_ns {
@@ -113,7 +115,8 @@ impl Record {
         }
     }
 
-    /// Records two ages of a request at the start of the window: one for its class, and one measured from its send.
+    /// Records two ages of a request at the start of the measured window: one for its class, and one measured from its
+    /// send.
     fn carry_in_others(&mut self, request: &InFlightRequest) {
         let begin_ns = self.begin.at_ns;
         self.each_time(request, |times, start_ns| {
@@ -123,8 +126,8 @@ impl Record {
         });
     }
 
-    /// Calls `record` for the times of the request's class, with the intended start. Also calls `record` for the
-    /// service times, with the time of the send.
+    /// Calls `record` with the response times of the request's class and the intended start. Also calls `record` with
+    /// the service times and the time of the send.
     fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);
@@ -136,7 +139,7 @@ impl Record {
 }
 
 /// Returns the ages of a request at the start and the end of a window, in nanoseconds. Returns `None` if the request
-/// started within the window or later, or if the window is empty.
+/// started within the measured window or later, or if the window is empty.
 fn ages_at_edges(edges_ns: Range<u64>, start_ns: u64) -> Option<Range<u64>> {
     let is_carried_through = start_ns < edges_ns.start && !edges_ns.is_empty();
     is_carried_through.then(|| edges_ns.start - start_ns..edges_ns.end - start_ns)

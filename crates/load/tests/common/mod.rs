@@ -1,4 +1,5 @@
-//! A small HTTP server that can fail in several ways, and a conductor, which leads a load through its phases.
+//! A small HTTP server that can fail in several ways, and a conductor (controlling process), which leads a load through
+//! its phases.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
@@ -165,7 +166,7 @@ pub fn drivers() -> Vec<Io> {
 }
 
 /// Waits until the load is ready, then leads it through the warm-up, a window of `measure_ms`, and the drain. Calls
-/// `midway` in the middle of the window. Returns the result of the load.
+/// `midway` in the middle of the measured window. Returns the result of the load.
 pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
     let ((control, commands), (ready, is_ready)) = (channel(), channel());
     std::thread::scope(|scope| {

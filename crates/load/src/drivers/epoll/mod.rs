@@ -82,7 +82,7 @@ impl std::fmt::Debug for EventsBox {
 }
 
 impl EpollDriver {
-    /// Creates the driver for the connections of one shard.
+    /// Creates the driver for the connections of one shard (generator thread).
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
         let slots = std::iter::repeat_with(Slot::default).take(setup.capacity as usize).collect();
         let ops = EpollOps {

@@ -74,7 +74,7 @@ impl EpollOps {
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
-        // The size is set before the connect, because the connect negotiates the window scale.
+        // The size is set before the connect, because the connect negotiates the TCP window scale.
         if let Some(bytes) = self.receive_buffer {
             socket::set_recv_buffer(&fd, bytes as usize)?;
         }

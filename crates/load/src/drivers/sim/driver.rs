@@ -26,7 +26,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Operations of this driver, and the state of the simulated server, which these operations advance.
+/// Operations of this driver, together with the state of the simulated server, which these operations change.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,
@@ -257,8 +257,8 @@ impl SimOps {
         self.schedule(self.after_stalls(length), Event::ServiceEnd(c));
     }
 
-    /// Returns the end of a service of `length_ns` that begins now. A stall interrupts the service, which continues
-    /// after the stall.
+    /// Returns the end of a service of `length_ns` that begins now. If the server stalls during the service, the
+    /// service continues after the stall.
     fn after_stalls(&self, length_ns: u64) -> u64 {
         let now = self.now_ns;
         self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {

@@ -76,8 +76,8 @@ pub(crate) struct UringDriver {
 }
 
 impl UringDriver {
-    /// Creates the driver for the connections of one shard. Fails with ENOSYS, EPERM or EINVAL if io_uring is not
-    /// available.
+    /// Creates the driver for the connections of one shard (generator thread). Fails with ENOSYS, EPERM or EINVAL if
+    /// io_uring is not available.
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
         let acked = setup.burst.is_none_or(|(writes, bytes)| writes * SEGMENT_BYTES + bytes > MAX_UNACKED_BYTES);
         let slot_bytes = match setup.burst {
@@ -191,7 +191,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // A send that reports only its failure does not count as a cancelled operation whose end is awaited.
+    // A failed send for which only failures are reported is not one of the cancelled operations whose ends are counted.
     let cancelled = !matches!(kind, NOTHING | OPEN | UNRECEIVED) && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);

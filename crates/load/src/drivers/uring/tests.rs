@@ -1,5 +1,5 @@
-//! Tests of connections that use the same number one after the other. The kernel's resources of a connection must never
-//! be mixed up with the resources of the next connection of the same number.
+//! Tests of connections that use the same number one after the other. Operations for a connection must never act on the
+//! next connection with the same number.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -73,7 +73,7 @@ fn word(said: &[u8]) -> impl FnOnce(&mut [u8]) -> usize {
     }
 }
 
-/// The reason of a close must be sent even if the driver does not yet know that earlier bytes were sent.
+/// The reason for a close must be sent even if the driver does not yet know that earlier bytes were sent.
 #[test]
 fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     if (SPEC.usable)().is_err() {
