@@ -13,7 +13,8 @@ pub trait Client: Clone + Send + 'static {
     /// Client side of one connection.
     type Session: Requester + 'static;
 
-    /// Creates a session for one connection. [`Requester::reset`] prepares the session for another connection.
+    /// Creates a session for one connection. To use the session for another connection, the caller calls
+    /// [`Requester::reset`].
     fn session(&self) -> Self::Session;
 
     /// Returns the client, adapted to connections over TLS.
@@ -34,7 +35,7 @@ pub trait Client: Clone + Send + 'static {
         Mix::ONE
     }
 
-    /// Returns true if no values are filled into requests: a request then has the same bytes each time it is sent.
+    /// Returns true if a request has the same bytes each time it is sent, because no values are filled into it.
     fn fixed(&self) -> bool {
         true
     }
@@ -45,8 +46,8 @@ pub trait Client: Clone + Send + 'static {
         false
     }
 
-    /// Returns true if pipelined requests may be sent again on another connection when the server closes the connection
-    /// between two answers.
+    /// Returns true if pipelined requests may be sent again on another connection. This happens when the server closes
+    /// the first connection between two answers.
     fn resends_pipelined(&self) -> bool {
         false
     }
@@ -62,7 +63,7 @@ pub trait AnyClient: Send {
     /// Returns the mix of requests, like [`Client::mix`].
     fn mix(&self) -> &Mix;
 
-    /// Returns true if no values are filled into requests, like [`Client::fixed`].
+    /// Returns true if each request always has the same bytes, like [`Client::fixed`].
     fn fixed(&self) -> bool;
 
     /// Returns true if a request may be sent again, like [`Client::is_idempotent`].
@@ -136,10 +137,10 @@ pub enum ProtoError {
         /// Advice to the user.
         advice: &'static str,
     },
-    /// A placeholder names no value.
+    /// The text between the braces of a placeholder names no known value.
     #[error("the placeholder {{{{{name}}}}} names no value: {advice}")]
     UnknownPlaceholder {
-        /// Text between the braces.
+        /// Text between the braces of the placeholder.
         name: String,
         /// Advice to the user.
         advice: String,
@@ -167,7 +168,7 @@ pub enum ProtoError {
         /// Error in this request.
         error: Box<ProtoError>,
     },
-    /// The protocol has no answers that are streams in this format.
+    /// The protocol does not support streams of events in this format.
     #[error(
         "--stream {0} is not for this target: sse, ndjson and chunks are for http:// and https://, ws for ws://, and grpc \
          (without --stream-end) for grpc://"
@@ -188,7 +189,8 @@ impl ProtoError {
     }
 }
 
-/// Reads a file that the user named. If another host has sent content for this path, returns that content instead.
+/// Reads a file that the user named. If another host has sent the content of this path, returns the received content
+/// instead.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
     if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);
@@ -203,7 +205,7 @@ pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Creates the prepared response for measuring the generator's maximum rate without a server. The response has `bytes`
+/// Creates a prepared response for measuring the generator's maximum rate without a server. The response has `bytes`
 /// bytes, but at most 16 MiB.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]

@@ -1,5 +1,5 @@
-//! Commands of text protocols (memcached, Redis). This module reads them from the user's settings or a file, sends them
-//! one after another, and splits received bytes into lines.
+//! Commands of text protocols (memcached, Redis). This module reads commands from the user's settings or from a file,
+//! and sends them one after another. It also splits received bytes into lines.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl CommandQueue {
         self.to_send += 1;
     }
 
-    /// Returns true if no command is left to send.
+    /// Returns true if all commands are sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.to_send == 0
     }
@@ -99,8 +99,8 @@ pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize 
     n
 }
 
-/// Takes the bytes of `rest` up to and including the first line feed. Without a line feed, takes all bytes. Returns
-/// true if the line was complete.
+/// Takes the bytes of `rest` up to and including the first line feed. If there is no line feed, takes all bytes.
+/// Returns true if the line was complete.
 #[inline]
 pub(crate) fn take_line<'a>(rest: &mut &'a [u8]) -> (&'a [u8], bool) {
     let end = memchr::memchr(b'\n', rest).map(|at| at + 1);

@@ -15,7 +15,7 @@ struct Cookie {
     name: Vec<u8>,
     value: Vec<u8>,
     path: Vec<u8>,
-    /// Expiry time, seconds since the epoch; `None` if the cookie lasts as long as the connection.
+    /// Expiry time, seconds since 1970; `None` if the cookie lasts as long as the connection.
     ends_s: Option<i64>,
 }
 
@@ -101,8 +101,8 @@ impl CookieJar {
     }
 
     /// Appends the value of the `Cookie` header for the current request: the request's own cookies, and the matching
-    /// cookies of the jar. Cookies of the jar whose names the request sets itself are left out. Without cookies,
-    /// returns false and appends nothing.
+    /// cookies of the jar. Does not append a cookie of the jar if the request sets a cookie of the same name itself. If
+    /// there are no cookies, returns false and appends nothing.
     pub(crate) fn write(&self, own: &[u8], to: &mut Vec<u8>) -> bool {
         let begin = to.len();
         to.extend_from_slice(own);
@@ -166,8 +166,8 @@ fn seconds(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(bound))
 }
 
-/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Each part is tried as
-/// a time, a day, a month and a year, in turn. Returns seconds since the epoch.
+/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Tries to read each
+/// part as a time, a day, a month and a year, in turn. Returns seconds since 1970.
 fn date(text: &[u8]) -> Option<i64> {
     const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();

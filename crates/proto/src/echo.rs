@@ -116,8 +116,8 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server side of one connection. The session stores bytes that could not be sent back directly from the receive
-/// buffer.
+/// Server side of one connection. The session stores received bytes that could not be sent back directly from the
+/// receive buffer.
 #[derive(Default)]
 pub struct ServerSession {
     pending: Vec<u8>,
@@ -130,7 +130,7 @@ impl Session for ServerSession {
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
         self.at += n;
         if self.at == self.pending.len() {
-            // An empty buffer is freed, because most connections of a large server are idle.
+            // The empty buffer's memory is freed, because most connections of a large server are idle.
             self.reset();
         }
         n

@@ -1,8 +1,8 @@
 //! gRPC: unary calls over HTTP/2, with one message in each direction. Only gRPC status 0, or another status that the
 //! user expects, is a success. Source: "gRPC over HTTP2", the gRPC project's description of its protocol.
 //!
-//! The client's sessions are those of [`http2`](crate::http2). The server side is the HTTP/2 server, with pages made by
-//! [`Page::grpc`](crate::http1::Page::grpc).
+//! The client's sessions are those of [`http2`](crate::http2). The server side is the HTTP/2 server, with answers
+//! (pages) made by [`Page::grpc`](crate::http1::Page::grpc).
 
 use run::{HttpPlan, Protocol};
 
@@ -67,7 +67,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             *path = if target.starts_with('/') { target.into() } else { format!("/{target}") };
         }
     },
-    // Without a network, a call is replaced by an HTTP/1.1 request with the same body.
+    // For measurements without a network, a call is replaced by an HTTP/1.1 request with the same body.
     without_network: |plan| match plan {
         Protocol::Grpc { path, host, headers, body_file, .. } => {
             let method = "POST".into();

@@ -2,12 +2,12 @@
 //! HTTP2".
 
 /// Reader of the messages in a body that arrives in pieces of any size. Each message has a prefix: one byte that is 1
-/// if the message is compressed, and four bytes with the message's length.
+/// if the message is compressed, and then four bytes with the message's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
     /// Number of bytes of the current message's prefix that have arrived.
     prefix: u8,
-    /// Length of the current message; incomplete until the whole prefix has arrived.
+    /// Length of the current message. The value is incomplete until the whole prefix has arrived.
     length: u32,
     /// Number of bytes of the message that are still to come.
     left: u32,
@@ -18,7 +18,7 @@ impl Messages {
     /// State before the first message.
     pub(crate) const NONE: Self = Self { prefix: 0, length: 0, left: 0, is_wrong: false };
 
-    /// Reads a piece of the body, and calls `message_ends` for each message that ends in it.
+    /// Reads a piece of the body, and calls `message_ends` for each message that ends in this piece.
     pub(crate) fn read(&mut self, mut piece: &[u8], mut message_ends: impl FnMut()) {
         while let Some((&byte, rest)) = piece.split_first() {
             if self.left > 0 {

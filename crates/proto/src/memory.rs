@@ -126,8 +126,7 @@ impl Memory {
     }
 }
 
-/// Replaces a stored value. Line ends and zero bytes are removed, so that a server cannot add headers to later
-/// requests.
+/// Replaces a stored value. Removes line ends and zero bytes, so that a server cannot add headers to later requests.
 fn keep(slot: &mut Vec<u8>, value: &[u8]) {
     slot.clear();
     slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));

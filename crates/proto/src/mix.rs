@@ -10,7 +10,8 @@ use run::{RequestOrder, RequestSet};
 pub struct Mix {
     /// Weight of each request of the set.
     pub weights: Cow<'static, [f64]>,
-    /// Index of each request's class, for results per class; empty if each request is a class of its own.
+    /// Index of the class (kind) to which each request belongs, for results per class. Empty if each request is a class
+    /// of its own.
     pub classes: Cow<'static, [u16]>,
     /// Order in which requests are selected.
     pub order: RequestOrder,

@@ -9,13 +9,13 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// Returns the number of bytes that still have to be returned for sending.
+    /// Returns the number of bytes that were not yet returned for sending.
     #[inline]
     pub(crate) fn waiting(&self) -> usize {
         self.bytes.len() - self.given
     }
 
-    /// Copies waiting bytes, and returns their number.
+    /// Copies bytes that wait to be sent, and returns their number.
     #[inline]
     pub(crate) fn copy(&mut self, out: &mut [u8]) -> usize {
         let rest = &self.bytes[self.given..];

@@ -1,9 +1,9 @@
 //! Times at which the events of a body may be sent.
 
-/// Times for sending the events of an answer that is a stream of events. All events have the same length.
+/// Times at which the events of a streamed answer may be sent. All events have the same length.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// Time of each event, in nanoseconds of `clock`, in ascending order.
+    /// Time of each event in ascending order, in nanoseconds of the clock `clock`.
     dues_ns: Vec<u64>,
     event_bytes: usize,
     clock: fn() -> u64,
@@ -17,7 +17,7 @@ impl Pace {
     }
 
     /// Returns the number of bytes that may be sent after the first `sent` bytes: the rest of the current event.
-    /// Returns 0 if this event is not due yet.
+    /// Returns 0 if the current event is not due yet.
     pub(crate) fn allowed(&self, sent: usize) -> usize {
         match self.due_ns(sent) {
             Some(due_ns) if due_ns > (self.clock)() => 0,

@@ -16,7 +16,7 @@ macro_rules! protocols {
 
         /// Prepares the client for the protocol of a load. Files are read only once, and errors in files or settings
         /// are reported before any load. With `tls`, the protocol is used over TLS. With `requests`, the client sends
-        /// these requests. With `stream`, answers are streams of events.
+        /// the requests of this set. With `stream`, answers are streams of events.
         pub fn stream_client(
             plan: &Protocol,
             requests: Option<&RequestSet>,

@@ -87,8 +87,8 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates settings for clients that send `request`. A response is complete after `expect` bytes; if `expect` is
-    /// absent, when the connection is closed.
+    /// Creates settings for clients that send `request`. A response is complete after `expect` bytes. If `expect` is
+    /// absent, a response is complete when the connection is closed.
     pub fn new(request: Arc<[u8]>, expect: Option<u64>) -> Self {
         Self { request, expect, greeting: None }
     }
@@ -106,7 +106,7 @@ impl Client for ClientPlan {
 /// Client side of one raw connection.
 pub struct ClientSession {
     plan: ClientPlan,
-    /// Greeting that is not yet complete; `None` once it is complete, or if the server sends none.
+    /// Greeting that is not yet complete. `None` when the greeting is complete, or if the server sends no greeting.
     greeting: Option<GreetingState>,
     outbox: Outbox,
     outstanding: u32,

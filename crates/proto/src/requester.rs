@@ -6,12 +6,12 @@ use crate::{Fault, Progress, Trace};
 /// no socket, clock or thread. The client session therefore works with every kind of client I/O (such as epoll or
 /// io_uring) and with the simulator.
 ///
-/// When the connection is established, the caller calls [`transmit`](Requester::transmit) until it returns 0. For every
-/// piece of data that arrives, the caller calls [`receive`](Requester::receive) and then `transmit` again, even if no
-/// request is in flight. Handshakes, pings and window updates are also sent by `transmit`. Once the session is
-/// [`ready`](Requester::ready), [`begin`](Requester::begin) adds requests. After [`Progress::close`], nothing more is
-/// sent or received on the connection. After a [`Fault`], the caller sends the last bytes that
-/// [`transmit`](Requester::transmit) returns, and closes the connection.
+/// When the connection is established, the user of a session (the caller) calls [`transmit`](Requester::transmit) until
+/// it returns 0. For every piece of data that arrives, the caller calls [`receive`](Requester::receive) and then
+/// `transmit` again, even if no request is in flight. Handshakes, pings and window updates are also sent by `transmit`.
+/// Once the session is [`ready`](Requester::ready), [`begin`](Requester::begin) adds requests. After
+/// [`Progress::close`], nothing more is sent or received on the connection. After a [`Fault`], the caller sends the
+/// last bytes that [`transmit`](Requester::transmit) returns, and closes the connection.
 ///
 /// Each request that ends is reported by a call of `done`, before the method that got `done` returns. The session
 /// stores nothing about an ended request, so any number of requests may end in one piece of input.
@@ -23,14 +23,14 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if answers can be matched with requests only by their order. A message that the server sends
-    /// without a request would then be taken for the answer to the next request.
+    /// Returns true if answers can be matched with requests only by their order. If the server sends a message without
+    /// a request, the client then takes this message for the answer to the next request.
     fn matches_answers_by_order(&self) -> bool {
         false
     }
 
-    /// Returns true if requests may start. Bytes before that time belong to a handshake. They are counted separately,
-    /// and never as bytes of a request.
+    /// Returns true if requests may start. Bytes that are sent or received earlier belong to a handshake, and never
+    /// count as bytes of a request.
     fn ready(&self) -> bool {
         true
     }
@@ -75,7 +75,7 @@ pub trait Requester {
         true
     }
 
-    /// Returns true if a part of an answer has arrived. If the connection ended now, that answer would be incomplete.
+    /// Returns true if a part of an answer has arrived. If the connection ended now, the answer would be incomplete.
     /// Returns `None` if the protocol does not show where an answer begins.
     fn is_answering(&self) -> Option<bool> {
         None
@@ -114,8 +114,8 @@ pub trait Requester {
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
     /// Called when all bytes of the requests so far were handed to the system, and [`transmit`](Requester::transmit)
-    /// has nothing more to send. Returns progress for requests that sending alone completes: those of discard, and raw
-    /// requests that expect no answer.
+    /// has nothing more to send. Reports the requests that are complete as soon as they are sent: requests of
+    /// `discard`, and raw requests that expect no answer.
     fn flushed(&mut self, _done: &mut dyn FnMut(Done)) -> Progress {
         Progress::default()
     }

@@ -16,11 +16,11 @@ pub struct ProtocolSpec {
     pub defaults: fn() -> Protocol,
     /// Command-line flags that change the settings. The flags are applied in the order of this list.
     pub flags: &'static [Flag],
-    /// Adds settings that follow from others, after all flags were applied. For example, HTTP adds the Content-Type of
-    /// the body file.
+    /// After all flags were applied, adds settings that follow from other settings. For example, HTTP adds the
+    /// Content-Type of the body file.
     pub complete: fn(&mut Protocol),
-    /// Returns true if a target of this protocol may also be used with these settings of another protocol. The user
-    /// selects the other protocol by a flag.
+    /// Returns true if a target URL of this protocol may also be used with these settings, which belong to another
+    /// protocol. The user selects the other protocol by a flag.
     pub takes: fn(&Protocol) -> bool,
     /// Makes each request longer by this many bytes, including the name of the added header. Returns false if this is
     /// impossible.

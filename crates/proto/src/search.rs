@@ -5,7 +5,8 @@ use memchr::memmem::Finder;
 /// State of the search in one body.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// The last bytes of the body so far. There are fewer of them than the searched text has bytes.
+    /// Last bytes of the body so far, one byte fewer than the searched text has. A body that is shorter is stored
+    /// completely.
     tail: Vec<u8>,
     found: bool,
 }

@@ -37,9 +37,9 @@ pub trait Session {
         Progress::default()
     }
 
-    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may then send them from
-    /// the receive buffer. The caller reports the number of sent bytes with [`mirrored`](Session::mirrored), and passes
-    /// the remaining bytes to `receive`.
+    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may then send these bytes
+    /// directly from the receive buffer. The caller reports the number of sent bytes with
+    /// [`mirrored`](Session::mirrored), and passes the remaining bytes to `receive`.
     fn mirrors(&self) -> bool {
         false
     }
@@ -109,8 +109,8 @@ impl<S: Session + ?Sized> Session for Box<S> {
 /// Results of reading a piece of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of exchanges that ended. At a server, an exchange ends with a complete request. At a client, it ends with
-    /// a response, and is also reported as a [`Done`](crate::Done).
+    /// Number of exchanges that ended. At a server, an exchange ends with a complete request. At a client, an exchange
+    /// ends with a response, and is also reported as a [`Done`](crate::Done).
     pub completed: u32,
     /// Number of messages that the server sent without a request. Such messages are not answers.
     pub unasked: u32,

@@ -1,8 +1,8 @@
-//! Source: the server sends as fast as the client reads, and the client counts the bytes. The protocol is used to
+//! Source: the server sends as fast as the client reads, and the client counts the bytes. Loads with this protocol
 //! measure only the direction from server to client.
 //!
-//! The protocol is like chargen (RFC 864), but without lines. A source may end after a number of bytes, so that a test
-//! can count these bytes exactly.
+//! The protocol is like chargen (RFC 864), but without lines. A server may end a connection after a given number of
+//! bytes, so that a test can count these bytes exactly.
 
 use crate::pattern::Pattern;
 use run::Protocol;
@@ -104,7 +104,8 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    /// Creates the settings of a server, which ends each connection after `limit` bytes; if `limit` is absent, never.
+    /// Creates the settings of a server. The server ends each connection after `limit` bytes, or never if `limit` is
+    /// absent.
     pub fn new(limit: Option<u64>) -> Self {
         Self { pattern: Pattern::new(u64::MAX), limit }
     }

@@ -1,6 +1,6 @@
-//! A request in steady state must not allocate memory in the client or, except for stored data, in our servers. A
-//! counting allocator counts the allocations. Within TLS, only the library allocates memory: once to encrypt and once
-//! to decrypt each record.
+//! A request in steady state must not allocate memory in the client. In the reference servers, only stored data may
+//! need new memory. A counting allocator counts the allocations. With TLS, only the library rustls allocates memory:
+//! once to encrypt each record and once to decrypt it.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
@@ -46,7 +46,7 @@ impl Session for FixedAnswer {
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<loadline_proto::Progress, loadline_proto::Fault> {
-        // These bytes are the end of a memcached command, and the type of a PostgreSQL message.
+        // The byte `\n` ends a memcached command, and the byte `Q` is the type of a PostgreSQL message.
         self.1 += input.iter().filter(|b| matches!(b, b'\n' | b'Q')).count();
         Ok(loadline_proto::Progress::default())
     }

@@ -1,5 +1,5 @@
-//! Events in the bodies of answers. Each format has a splitter, which counts the events that end in each piece of a
-//! body. No splitter stores the content of an event.
+//! Events in the bodies of answers that are streams. Each stream format has a splitter, which counts the events that
+//! end in each piece of a body. No splitter stores the content of an event.
 
 mod lines;
 mod sink;
@@ -12,7 +12,7 @@ use self::sink::{EndMarker, EventSink};
 use self::sse::ServerSentEvents;
 use crate::grpc_messages::Messages;
 
-/// Error text for a body that lacks the event that ends a stream.
+/// Error text for a body without the event that should end the stream.
 pub(crate) const NO_END: &str = "the event that ends a stream (--stream-end) is not in it";
 
 /// Counter of the events in the bodies of a connection's answers, one body after another.
@@ -68,14 +68,14 @@ impl EventCounter {
         sink.count()
     }
 
-    /// Returns true if the event that ends a stream has arrived. Returns `None` if the user named no such event
-    /// (`--stream-end`).
+    /// Returns true if the event that ends a stream has arrived. Returns `None` if the user named no event that ends a
+    /// stream (`--stream-end`).
     pub(crate) fn has_end(&self) -> Option<bool> {
         self.marker.as_ref().map(EndMarker::has_ended)
     }
 
-    /// Ends the body, and prepares for another body. Returns the number of events that end with the body, and false if
-    /// the body lacks the event that should have ended the stream.
+    /// Ends the body, and prepares for another body. Returns the number of events that end with the body. Also returns
+    /// false if the body lacks the event that should have ended the stream.
     pub(crate) fn end(&mut self) -> (u32, bool) {
         let mut sink = EventSink::new(self.marker.as_mut());
         if let Splitter::Lines(lines) = &mut self.splitter {

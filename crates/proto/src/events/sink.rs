@@ -4,8 +4,8 @@ use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Counter of the events that a splitter finds. The counter also searches the events' content for the end marker, the
-/// text of `--stream-end`.
+/// Counter of the events that a splitter finds. The counter also searches the events' content for the end marker, which
+/// is the text given by `--stream-end`.
 pub(super) struct EventSink<'a> {
     marker: Option<&'a mut EndMarker>,
     count: u32,

@@ -1,5 +1,5 @@
 //! Server-sent events (WHATWG HTML, section 9.2). An event is a block of lines with a `data` field, and ends at an
-//! empty line. Blocks without such a field, for example comments that keep the connection open, are no events.
+//! empty line. Blocks without a `data` field, for example comments that keep the connection open, are no events.
 
 use super::sink::EventSink;
 
@@ -11,9 +11,10 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Part of a line to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// The byte order mark, of which this many bytes have arrived.
+    /// The byte order mark. The number says how many of its bytes have arrived.
     ByteOrderMark(u8),
-    /// The beginning of a line. So far, this many bytes have arrived, and they match the beginning of [`FIELD`].
+    /// The beginning of a line. The number says how many bytes of the line have arrived; they match the beginning of
+    /// [`FIELD`].
     Name(u8),
     /// The rest of a line of the field `data`.
     Data,
@@ -25,7 +26,7 @@ enum Position {
 #[derive(Debug)]
 pub(super) struct ServerSentEvents {
     at: Position,
-    /// True after a carriage return: a line feed that follows belongs to the same line end.
+    /// True directly after a carriage return. A line feed that comes next belongs to the same line end.
     after_return: bool,
     /// True if the current block has a field `data`.
     has_data: bool,
@@ -56,8 +57,8 @@ impl ServerSentEvents {
         }
     }
 
-    /// Reads a byte where the byte order mark may be, after `n` bytes of the mark. Without the complete mark, the bytes
-    /// so far are the beginning of a line.
+    /// Reads a byte where the byte order mark may be, after `n` bytes of the mark. If the mark turns out to be
+    /// incomplete, the bytes so far are the beginning of a line.
     fn byte_order_mark<'a>(&mut self, rest: &'a [u8], n: u8) -> &'a [u8] {
         match (BYTE_ORDER_MARK.get(usize::from(n)) == Some(&rest[0]), n) {
             (true, 0 | 1) => self.at = Position::ByteOrderMark(n + 1),
@@ -93,7 +94,7 @@ impl ServerSentEvents {
         }
     }
 
-    /// Reads up to the end of a line; returns the bytes after it.
+    /// Reads up to the end of a line, and returns the bytes after this end.
     fn rest_of_line<'a>(&mut self, rest: &'a [u8], sink: &mut EventSink<'_>) -> &'a [u8] {
         let end = memchr::memchr2(b'\r', b'\n', rest);
         if matches!(self.at, Position::Data) {

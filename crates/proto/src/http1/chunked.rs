@@ -1,4 +1,4 @@
-//! Chunked transfer coding (RFC 9112, section 7.1): sizes are checked; data and trailers are skipped.
+//! Chunked transfer coding (RFC 9112, section 7.1). The sizes of chunks are checked; data and trailers are skipped.
 //!
 //! Parsing is strict: every line must end with CR LF, and extensions and trailers may not contain control characters.
 //! If two readers disagreed about the end of a line, a request could be hidden from one of them (request smuggling).
@@ -9,7 +9,7 @@ use crate::Fault;
 /// Kind of byte that comes next in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// A digit of the chunk size, or the byte after the size. This many digits have arrived.
+    /// A digit of the chunk size, or the byte after the size. The number says how many digits have arrived.
     Size(u8),
     /// The byte after white space that follows the size.
     SizeEnd,
@@ -69,8 +69,8 @@ impl Chunked {
         self.read(input, |_, _| ())
     }
 
-    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data. The flag that `each`
-    /// gets is true for the last piece of a chunk.
+    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data. The second argument of
+    /// `each` is true for the last piece of a chunk.
     pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8], bool)) -> Result<(usize, bool), Fault> {
         let mut used = 0;
         while let Some(&byte) = input.get(used).filter(|_| !self.done()) {
@@ -90,7 +90,7 @@ impl Chunked {
         Ok((used, self.done()))
     }
 
-    /// Returns the state after this byte, which is not part of the data.
+    /// Returns the state of the reader after a byte that is not part of the data.
     fn step(&mut self, byte: u8) -> Result<Position, Fault> {
         match (self.at, byte) {
             (Position::Size(digits), _) => self.size(digits, byte),
@@ -153,7 +153,7 @@ impl Default for Chunked {
     }
 }
 
-/// Returns true for a byte that may be in the text of a field: the tab, or a byte that is no control character (RFC
+/// Returns true for a byte that may be in the text of a field: a tab, or any byte that is not a control character (RFC
 /// 9110, section 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)

@@ -1,4 +1,4 @@
-//! HTTP/1 client: sends prepared requests, and checks framing, length and status of every response.
+//! HTTP/1 client. The client sends prepared requests, and checks framing, length and status of every response.
 
 mod answers;
 mod examiner;
@@ -30,12 +30,12 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Checks the request, reads its body, and builds its bytes.
+    /// Checks the settings of the request, reads its body, and builds its bytes.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         Self::with_set(plan, None)
     }
 
-    /// Prepares the requests of `set`, or without a set, the single request of `plan`.
+    /// Prepares the requests of `set`. If there is no set, prepares the single request of `plan`.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         Ok(Self {
@@ -94,7 +94,7 @@ impl Client for ClientPlan {
         self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
     }
 
-    /// RFC 9112, section 9.3.2: a client that pipelines sends unanswered requests again if the connection closes.
+    /// A client that pipelines sends unanswered requests again if the connection closes (RFC 9112, section 9.3.2).
     fn resends_pipelined(&self) -> bool {
         true
     }
@@ -133,7 +133,7 @@ pub struct ClientSession {
     gave_up_idle: bool,
     refusal: Refusal,
     examiner: Examiner,
-    /// State for filling values into requests; absent if no values are filled in.
+    /// State for filling values into requests; absent if requests have no placeholders.
     live: Option<Box<TemplateState>>,
 }
 
@@ -203,7 +203,7 @@ impl Requester for ClientSession {
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut rest = input;
-        // If a response ends the connection, the bytes after it are ignored.
+        // After a response that ends the connection, all further bytes are ignored.
         while !rest.is_empty() && !progress.close {
             let (used, ended) = match &mut self.phase {
                 Phase::Head => (self.receive_head(rest, &mut progress)?, matches!(self.phase, Phase::Body(0))),

@@ -65,7 +65,7 @@ fn impossible_statuses_and_lengths_have_their_reasons() {
     }
 }
 
-/// A server ends an idle connection with 408, which answers no request.
+/// The server ends an idle connection with the status 408, which is not the answer to a request.
 #[test]
 fn a_408_on_an_idle_connection_is_named() {
     let mut s = session("GET", 0);
@@ -76,7 +76,7 @@ fn a_408_on_an_idle_connection_is_named() {
     assert_eq!(s.close_words(), None);
 }
 
-/// The answer has more bytes than its head says, or it has a body although its status allows none.
+/// The answer has more bytes than its head says, or has a body although its status allows none.
 #[test]
 fn a_surplus_body_fails_its_request_and_nothing_else() {
     let no_content = "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello";
@@ -129,7 +129,7 @@ fn an_answer_begins_with_its_first_byte() {
     assert_eq!(begun, [Which::Oldest]);
 }
 
-/// An interim response (103) is not the beginning of the answer.
+/// An interim response (status 103) is not the beginning of the answer.
 #[test]
 fn an_early_hint_is_no_first_byte() {
     let mut s = session("GET", 1);

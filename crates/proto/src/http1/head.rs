@@ -52,9 +52,9 @@ pub(crate) struct HeadBuffer {
 }
 
 impl HeadBuffer {
-    /// Looks for the end of the head. `Some(used)` means that the head is complete: its last `used` bytes are in
-    /// `input`, and [`HeadBuffer::head`] returns the head. `None` means that all of `input` was stored, and the head is
-    /// not complete yet.
+    /// Looks for the end of the head. Returns `Some(used)` if the head is complete: its last `used` bytes are in
+    /// `input`, and [`HeadBuffer::head`] returns the whole head. Returns `None` if the head is incomplete; all of
+    /// `input` was then stored.
     pub(crate) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
         if self.bytes.is_empty()
             && let Some(end) = find_end(input, 0)
@@ -90,7 +90,7 @@ impl HeadBuffer {
 
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
-        // An idle connection must not keep memory only because a head once arrived in pieces.
+        // An idle connection must not keep a large buffer only because a head once arrived in pieces.
         if self.bytes.capacity() > 2048 {
             self.bytes = Vec::new();
         }

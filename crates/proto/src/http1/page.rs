@@ -1,5 +1,5 @@
-//! Responses of a server: a body with its prepared heads. Heads are built at most once a second, because only their
-//! Date changes.
+//! Responses of a server: a body with its prepared heads. The heads of a response are built at most once a second,
+//! because only their Date field changes.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -33,7 +33,7 @@ pub(super) struct Form {
     pub(super) head_len: usize,
 }
 
-/// State of the connection after the response, which the head must tell the client.
+/// State of the connection after a response. The head of the response must tell the client this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// HTTP/1.1, and the connection stays open: the head needs no Connection header.
@@ -83,7 +83,7 @@ impl Page {
         &self.body
     }
 
-    /// Returns the response heads with the date of second `now_s`. Builds the heads if the stored ones have another
+    /// Returns the response heads with the date of second `now_s`. Builds new heads if the stored heads have another
     /// date.
     pub(super) fn ready(&self, now_s: u64) -> Arc<Ready> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);

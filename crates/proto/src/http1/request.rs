@@ -19,7 +19,7 @@ pub(super) struct Request {
     pub(super) headers_end: u32,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
-    /// True if the body of the response must be examined: for a text, for values to capture, or for events.
+    /// True if the body of the response must be examined: to find a text, values to capture, or events.
     pub(super) is_examined: bool,
     pub(super) expect_status: Option<u16>,
     /// Text that the response's body must contain.
@@ -42,7 +42,7 @@ pub(super) struct RequestTemplate {
     /// Value of the request's own header `Cookie`.
     pub(super) cookie: Vec<Piece>,
     pub(super) body: Vec<Piece>,
-    /// True if a Content-Length header is added to the request's own headers.
+    /// True if the program adds a Content-Length header to the request's own headers.
     pub(super) says_length: bool,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn check_request(
     for (name, value) in headers {
         check("header name", name, "give a token such as X-Name", token)?;
         if !field_value(value) {
-            // The error names the header only, because its value may be secret.
+            // The error contains only the name of the header, because the value may be secret.
             return Err(unfit("the value of header", name, "leave out line ends and control characters"));
         }
     }
@@ -151,7 +151,7 @@ pub(crate) fn check_request(
 }
 
 /// Checks that the headers correctly describe the body. If the length were wrong, the server would take the next
-/// request as part of this one, or wait for bytes that never come.
+/// request as part of this request, or wait for bytes that never come.
 pub(crate) fn check_framing(
     headers: &[(String, String)],
     body: Option<&[u8]>,

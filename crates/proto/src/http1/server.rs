@@ -2,7 +2,7 @@
 //!
 //! Fast path: a request gets the prepared bytes of an earlier answer if two conditions hold. The request's head must
 //! equal the last head that this thread parsed, and the connection must have answered that head in the current second.
-//! Nothing is parsed or looked up for such a request.
+//! On this path, nothing is parsed or looked up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OP
 
 /// Content of a server, which all of its connections share.
 pub trait Site: Send + Sync {
-    /// Returns the current time, seconds since the epoch, as of the latest iteration of the server's event loop.
+    /// Returns the current time, seconds since 1970. The time is that of the latest pass of the server's event loop.
     fn now_s(&self) -> u64;
 
     /// Returns the page for a known method and a decoded path without query. Pages for status 404 and 405 are also
@@ -42,8 +42,8 @@ pub trait Site: Send + Sync {
         None
     }
 
-    /// If answers are streams of events, returns the times for sending the events of an answer that begins now. Only
-    /// HTTP/2 sends such answers.
+    /// If answers are streams of events, returns the times at which the events of an answer that begins now are sent.
+    /// Only HTTP/2 sends streams of events through this method.
     fn pace(&self) -> Option<Pace> {
         None
     }
@@ -123,7 +123,7 @@ enum Phase {
     Body(u64),
     /// The body consists of chunks. The number counts the bytes skipped so far.
     Chunks(Chunked, u64),
-    /// The connection ends after the replies; all further input is dropped.
+    /// The connection ends after the queued replies. All further input is dropped.
     Ignore,
 }
 
@@ -136,7 +136,7 @@ pub struct ServerSession {
     /// The answer to the current request, if the body of this request has not arrived completely.
     waiting: Option<Reply>,
     replies: VecDeque<Reply>,
-    /// Number of bytes of the first reply that were already returned for sending.
+    /// Number of bytes of the first queued reply that were already returned for sending.
     at: u64,
     memo: Option<CachedAnswer>,
 }
@@ -216,7 +216,8 @@ impl Session for ServerSession {
         Ok(progress)
     }
 
-    /// Unsent replies are still sent, because a client may close its sending side directly after its request.
+    /// Replies that are not yet sent are still sent, because a client may close its sending side directly after its
+    /// request.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         self.phase = Phase::Ignore;
         Ok(Progress::CLOSE)
@@ -307,8 +308,8 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. Returns true as the last value if later requests with this head get the same
-    /// page. The error is the status of the error answer.
+    /// Parses a head and finds its page. The last returned value is true if later requests with this head get the same
+    /// page. If the request must be refused, returns the status of the error answer as the error.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);

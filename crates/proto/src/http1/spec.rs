@@ -127,8 +127,8 @@ fn switch_to_http2(plan: &mut Protocol) {
 
 const PADDING: &str = "X-Padding";
 
-/// Lengthens requests by a header of `bytes` bytes, which include the header's name and its line end. Does nothing and
-/// returns false for HTTP/2, where a constant header would be sent as a single byte.
+/// Adds a header of `bytes` bytes, including its name and line end, to each request. Does nothing and returns false for
+/// HTTP/2, where a constant header would be sent as a single byte.
 fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     let Protocol::Http1(request) = plan else { return false };
     let around = PADDING.len() + ": \r\n".len();

@@ -1,4 +1,4 @@
-//! Error codes of RFC 9113, section 7: the code that is sent to the peer for a fault, and the names of codes.
+//! Error codes of RFC 9113, section 7: their names, and the choice of the code that is sent to the peer for a fault.
 
 use super::{flow, frame, hpack, huffman};
 use crate::Fault;

@@ -97,7 +97,7 @@ impl FrameHeader {
     }
 }
 
-/// Returns true if a fault is about the length of a frame.
+/// Returns true if the fault is that a frame has a wrong length.
 pub(super) fn is_of_lengths(fault: &Fault) -> bool {
     *fault == TOO_LONG || LENGTHS.iter().any(|(_, of)| of == fault)
 }

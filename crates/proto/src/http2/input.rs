@@ -31,7 +31,7 @@ pub(super) struct Input {
     /// arrived.
     padding: Option<usize>,
     payload: Vec<u8>,
-    /// True if `payload` was passed on, so that it must be cleared before the next frame.
+    /// True if `payload` was passed to the session, and must therefore be cleared before the next frame.
     spent: bool,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct RequestTemplate {
     length: Option<Vec<u8>>,
 }
 
-/// A header, encoded as far as it is constant.
+/// A header of a request. The constant parts are already encoded.
 #[derive(Debug)]
 enum Field {
     Fixed(Vec<u8>),
@@ -100,8 +100,8 @@ impl TemplateState {
         self.memory.clear();
     }
 
-    /// Returns the storage for values from the answer. Returns `None` if the request captures no values and no cookies
-    /// are stored.
+    /// Returns the storage for values and cookies from answers. Returns `None` if the request captures no values and
+    /// cookies are not stored.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }

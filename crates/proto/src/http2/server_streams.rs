@@ -89,7 +89,7 @@ impl ServerStream {
     }
 }
 
-/// Encodes the head of a page without the date header, and the trailers, which only successful gRPC answers have.
+/// Encodes the head of a page without its date header, and the trailers. Only successful gRPC answers have trailers.
 fn blocks(page: &Page) -> [Vec<u8>; 2] {
     let (status, fields, grpc) = page.parts();
     let (status, length) = (status.to_string(), page.body().len().to_string());
@@ -136,8 +136,8 @@ impl AnyStream for ServerStream {
     }
 }
 
-/// The open streams of one connection, on the server's side. The first stream in the list that has something to send is
-/// the next to send.
+/// Open streams of one connection, on the server's side. The next frame is sent on the first stream in the list that
+/// has something to send.
 pub(super) type ServerStreams = StreamList<ServerStream>;
 
 impl ServerStreams {

@@ -29,8 +29,8 @@ pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<C
     ClientPlan::with_set(plan, requests)
 }
 
-/// Returns the prepared responses for measurements without a server. If `request` is empty, returns the server's first
-/// bytes. Otherwise, returns an answer on the first stream.
+/// Returns prepared bytes of a server, for measurements without a server. If `request` is empty, returns the server's
+/// first bytes. Otherwise, returns an answer on the first stream.
 fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {
@@ -41,8 +41,8 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Returns the prepared responses to gRPC calls. If `request` is empty, returns the server's first bytes. Otherwise,
-/// returns the answer to a call on the first stream.
+/// Returns prepared bytes of a gRPC server, for measurements without a server. If `request` is empty, returns the
+/// server's first bytes. Otherwise, returns the answer to a call on the first stream.
 pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {

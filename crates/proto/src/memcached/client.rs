@@ -14,7 +14,7 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 const MAX_LINE: usize = 2048;
 /// Maximum number of bytes of an error that are shown.
 const MAX_SHOWN: usize = 200;
-/// Maximum size of a value, bytes: the largest limit to which memcached can be set (`-I`).
+/// Maximum size of a value, bytes: the highest limit that memcached's option `-I` can set.
 const MAX_VALUE: u64 = 1 << 30;
 
 /// The encoded memcached commands that all clients of a load send.
@@ -32,8 +32,8 @@ impl ClientPlan {
     }
 }
 
-/// Encodes a command. In `set key some value`, flags, expiration time and length are added. `set key 0 60 5 value`
-/// already has them.
+/// Encodes a command. For `set key some value`, this function adds flags, expiration time and length. The command `set
+/// key 0 60 5 value` already has all three.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -76,7 +76,7 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands in turn, so a request that is sent again on another connection may become
+    /// Each connection sends the commands in turn. If a request is sent again on another connection, it may become
     /// another command. Requests are therefore idempotent only if no command changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read

@@ -69,7 +69,8 @@ fn too_large_requests_are_refused() {
     assert_eq!(text, "CLIENT_ERROR bad command line format\r\n".repeat(2));
 }
 
-/// A client requests a large value repeatedly without reading; the server must keep only a limited amount of answers.
+/// A client requests a large value repeatedly without reading the answers. The server must store only a limited amount
+/// of answers.
 #[test]
 fn answers_that_nobody_reads_are_bounded() {
     let mut server = ServerSession::new(Arc::default());

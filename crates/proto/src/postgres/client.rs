@@ -80,7 +80,7 @@ impl Client for ClientPlan {
     }
 
     /// If statements are sent as a sequence, a statement may be part of a transaction, which exists only on its
-    /// connection. Such a statement must not be sent again.
+    /// connection. A statement of a transaction must not be sent again on another connection.
     fn is_idempotent(&self, item: u16) -> bool {
         let statement = self.statements.get(usize::from(item));
         self.shared.mix.order != RequestOrder::Sequence && statement.is_some_and(|statement| statement.only_reads)
@@ -215,7 +215,7 @@ impl ClientSession {
                 }
                 Event::Error => self.fail(&mut progress, done)?,
             }
-            // Nothing follows an error that ends the connection.
+            // No message follows an error that ends the connection.
             if progress.close {
                 return Ok(progress);
             }

@@ -39,7 +39,8 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Starts a connection: prepares the first login message, or without a login, begins to prepare the statements.
+    /// Starts a connection: prepares the first login message. If there is no login, begins to prepare the statements
+    /// instead.
     pub(super) fn begin(&mut self, credentials: Option<&Credentials>, statements: &[Statement]) {
         self.input.clear();
         self.output.clear();
@@ -56,8 +57,8 @@ impl Setup {
         }
     }
 
-    /// Handles bytes that arrive during the login. Once the login is complete, returns the bytes after it; before that,
-    /// `None`.
+    /// Handles bytes that arrive during the login. Returns `None` until the login is complete, and then the bytes that
+    /// follow the login.
     pub(super) fn receive(
         &mut self,
         input: &[u8],
@@ -98,7 +99,7 @@ impl Setup {
         }
     }
 
-    /// Begins to prepare the statements. If there are none to prepare, requests may start.
+    /// Begins to prepare the statements. If there are no statements to prepare, requests may start at once.
     fn prepare(&mut self, statements: &[Statement]) {
         let before = self.output.waiting();
         statements.iter().for_each(|statement| self.output.append(&statement.preparation));

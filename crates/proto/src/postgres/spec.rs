@@ -48,13 +48,13 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         },
         other => other,
     },
-    // This answer has only the last messages of a complete answer: CommandComplete and ReadyForQuery.
+    // This prepared answer has only the last messages of a complete answer: CommandComplete and ReadyForQuery.
     canned: |_, _| b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I".to_vec(),
     ..ProtocolSpec::DEFAULT
 };
 
-/// Takes the database from the URL's path, unless the user's settings already name one. Also notes whether the server
-/// is on this machine.
+/// Takes the database from the URL's path, unless the user's settings already name one. Also stores in the settings
+/// whether the server is on this machine.
 fn set_target(plan: &mut Protocol, authority: &str, path: &str) {
     let Protocol::Postgres { database, local, .. } = plan else { return };
     *local = Target { url: authority.into(), ..Target::default() }.loopback() == Some(true);

@@ -148,9 +148,9 @@ fn double_quotes(out: &mut Vec<u8>, begin: usize) {
     }
 }
 
-/// Replaces the placeholders of a statement by `$1`, `$2` and so on, without the quotation marks around them. Returns
-/// the statement and its parameters. Returns `None` if a placeholder is only a part of a quoted text, or if there are
-/// too many placeholders.
+/// Replaces the placeholders of a statement by `$1`, `$2` and so on, and removes the quotation marks around the
+/// placeholders. Returns the statement and its parameters. Returns `None` if a placeholder is only a part of a quoted
+/// text, or if there are too many placeholders.
 fn with_parameters(pieces: Vec<Piece>) -> Option<(String, Vec<Piece>)> {
     let (mut sql, mut parameters, mut closes) = (String::new(), Vec::new(), false);
     for piece in pieces {

@@ -97,7 +97,7 @@ fn passwords_go_as_md5_and_by_scram() {
     let server_first = format!("r={nonce}abc,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096");
     fed(&mut session, &message(b'R', &[&[0, 0, 0, 11], server_first.as_bytes()].concat()), 5).unwrap();
     assert!(String::from_utf8_lossy(&sent(&mut session)).contains(&format!("c=biws,r={nonce}abc,p=")));
-    // This server does not know the password.
+    // The server in this case does not know the password.
     assert!(fed(&mut session, &message(b'R', b"\0\0\0\x0cv=AAAA"), 9).is_err());
     assert!(session.explain().unwrap().contains("SCRAM"));
 }

@@ -17,8 +17,8 @@ impl ClientPlan {
     }
 
     /// Returns the prepared answer to one request, for measuring the generator's maximum rate without a server. If a
-    /// record were split into unequal parts, this answer would be too long for the last part. The generator's maximum
-    /// rate is therefore measured with sizes that are split into equal parts or not at all.
+    /// record is split into parts of unequal size, this answer is too long for the last part. The maximum rate is
+    /// therefore measured only with record sizes that are split into equal parts or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };
@@ -52,13 +52,15 @@ impl Client for ClientPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request for this many bytes was sent, and the head of the answer has not arrived completely.
+    /// A request was sent, and the head of its answer has not arrived completely. The number is the number of requested
+    /// bytes.
     Head(u32),
-    /// This many bytes of the requested part are still to come.
+    /// The body of an answer is arriving. The number is the number of bytes that are still to come.
     Body(u32),
 }
 
-/// Client side of one connection. Only one record is read at a time, and further requested records wait.
+/// Client side of one connection. Only one record is read at a time, and the next requested record waits until it is
+/// complete.
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,

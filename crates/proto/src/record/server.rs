@@ -19,7 +19,7 @@ pub trait Records: Send + Sync {
     /// Returns the length of the file.
     fn file_bytes(&self) -> Result<u64, Status>;
 
-    /// Appends `length` bytes from `offset` on to `into`; at the end of the file, there may be fewer bytes.
+    /// Appends `length` bytes from `offset` on to `into`. Near the end of the file, appends fewer bytes.
     fn read(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status>;
 
     /// Writes bytes to the file.

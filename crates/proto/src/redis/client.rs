@@ -106,13 +106,13 @@ const READS: &[&str] = &[
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands in turn, so a request that is sent again on another connection may become
+    /// Each connection sends the commands in turn. If a request is sent again on another connection, it may become
     /// another command. Requests are therefore idempotent only if no command changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }
 
-    /// In a cluster, connections to different nodes send different commands.
+    /// In a cluster, requests are not fixed, because connections to different nodes send different commands.
     fn fixed(&self) -> bool {
         self.routes.is_none()
     }
@@ -135,7 +135,8 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: ClientPlan,
     queue: CommandQueue,
-    /// Commands of a connection to a node of a cluster; present only in a cluster, where this queue replaces `queue`.
+    /// Commands of a connection to a node of a cluster. Present only in a cluster, where this queue is used instead of
+    /// `queue`.
     node: Option<Box<NodeQueue>>,
     /// Number of bytes of the first commands (AUTH, HELLO, SELECT) that were sent.
     greeted: usize,

@@ -1,4 +1,4 @@
-//! Encodes commands, which are written as text, in RESP.
+//! Encodes commands that the user writes as text. The encoding is RESP, the protocol of Redis.
 
 use crate::ProtoError;
 

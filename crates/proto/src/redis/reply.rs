@@ -158,7 +158,7 @@ impl Reader {
                 return false;
             }
             if self.levels.pop().is_some_and(|level| level.attribute) {
-                // The reply that the attribute describes follows.
+                // The reply that the attribute describes comes next, so the outermost reply is not complete.
                 return false;
             }
         }

@@ -57,8 +57,8 @@ pub struct ValueReader {
 }
 
 impl ValueReader {
-    /// Reads more input. Returns the value of the reply once the reply is complete; before that, `None`. The input must
-    /// not contain any part of the next reply.
+    /// Reads more input. Returns `None` until the reply is complete, and then the reply's value. The input must not
+    /// contain any part of the next reply.
     pub fn read(&mut self, mut piece: &[u8]) -> Result<Option<Value>, Fault> {
         if self.kept.len() + piece.len() > MAX_REPLY_BYTES {
             return Err(Fault::Limit("a reply of more than 16 MiB"));
@@ -75,7 +75,7 @@ impl ValueReader {
     }
 }
 
-/// Returns the values of all complete replies in `bytes`. An incomplete reply at the end is left out.
+/// Returns the values of all complete replies in `bytes`. Ignores an incomplete reply at the end.
 pub fn values(mut bytes: &[u8]) -> Result<Vec<Value>, Fault> {
     let (mut reader, mut all) = (Reader::default(), Vec::new());
     loop {

@@ -29,7 +29,7 @@ pub(super) fn facts(certificate: &[u8]) -> Option<Facts<'_>> {
     if rest.first() == Some(&VERSION) {
         rest = first_element(rest)?.2;
     }
-    // Skips the serial number, the signature algorithm and the issuer.
+    // This loop skips the serial number, the signature algorithm and the issuer.
     for _ in 0..3 {
         rest = first_element(rest)?.2;
     }

@@ -11,8 +11,8 @@ const RENEGOTIATION_ADVICE: &str = "it asks for a second handshake on a connecti
 const NO_COMMON_PROTOCOL: &str = "it speaks none of the protocols that were offered (ALPN): give --http2 if it speaks only \
                                   HTTP/2, and leave --http2 out if it speaks only HTTP/1.1";
 
-/// Returns the sentence for an error of a connection to `name`. `again` is true if the first handshake of the
-/// connection was complete and selected TLS 1.2.
+/// Returns the sentence for an error of a connection to `name`. `again` is true if the connection has completed a
+/// handshake with TLS 1.2, so that a further handshake is a renegotiation.
 pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
         // If the client refuses a renegotiation, the server ends the connection with the alert handshake_failure, or
@@ -125,7 +125,7 @@ fn alerted(alert: AlertDescription) -> String {
     }
 }
 
-/// Returns the name of an error's innermost variant, split into words. The data of the error is left out, because it
+/// Returns the name of an error's innermost variant, split into words. Omits the data of the error, because this data
 /// may be raw bytes from the server.
 fn reason(why: &impl std::fmt::Debug) -> String {
     let text = format!("{why:?}");

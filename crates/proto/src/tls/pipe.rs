@@ -11,7 +11,7 @@ use crate::Fault;
 use crate::outbox::SendBuffer;
 
 /// Maximum number of stored bytes of an incomplete record or message. rustls accepts handshake messages of up to 64
-/// KiB. Besides such a message, the bytes of one receive call may wait.
+/// KiB. In addition to such a message, the bytes of one receive call may wait.
 const MAX_WAITING: usize = 256 * 1024;
 /// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;
@@ -90,7 +90,7 @@ impl<E: Engine> Pipe<E> {
         match engine {
             Ok(engine) => {
                 self.engine = Some(Box::new(engine));
-                // No input has arrived yet, so no data can be passed on. If this call fails, the error is stored in
+                // No input has arrived yet, so no data can be passed on. If `process` fails, the error is stored in
                 // `self.error`.
                 let _ = self.process(&mut [], &mut |_| Ok(()));
             }
@@ -168,8 +168,7 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // rustls may have an alert for the peer. Without such an alert, calling rustls again is not
-                    // allowed.
+                    // rustls may have an alert for the peer. If rustls has no alert, calling it again is not allowed.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {

@@ -13,8 +13,8 @@ pub struct ServerSession<S> {
     pipe: Pipe<UnbufferedServerConnection>,
     /// True once TLS has failed and an alert waits for the peer. Further input is then ignored.
     failed: bool,
-    /// True if the inner session has ended and close_notify is not queued yet. This record must follow the session's
-    /// last bytes.
+    /// True if the inner session has ended and close_notify is not queued yet. The record close_notify must follow the
+    /// session's last bytes.
     ends: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::events::{EventCounter, NO_END};
 use crate::search::Search;
 use crate::{Fault, Outcome, ProtoError, Which};
 
-/// Maximum size of a message that is searched for an ID, bytes.
+/// Maximum size, in bytes, of a message that the client searches for an ID.
 const MAX_MESSAGE: usize = 1 << 20;
 /// Close codes that report no error: the connection has fulfilled its purpose, or the server goes away (RFC 6455,
 /// section 7.4.1).
@@ -32,8 +32,8 @@ pub(super) enum AnswerRule {
     /// An answer contains the ID of its request.
     Id(MessageIds),
     /// The server sends `messages` messages for each request, and message number `answer` is the answer. `misfit`
-    /// becomes true once a message arrives between two exchanges on any connection. From then on, no message counts as
-    /// an answer.
+    /// becomes true when a message arrives between two exchanges (a request and its messages) on any connection. From
+    /// then on, no message counts as an answer.
     Position { answer: u16, messages: u16, misfit: AtomicBool },
     /// The answer is a stream: all messages until the end marker, or until the server closes the connection.
     Stream(StreamPlan),
@@ -167,7 +167,7 @@ impl AnswerFinder {
         self.events.get_or_insert_with(|| Box::new(EventCounter::new(plan)))
     }
 
-    /// Handles the end of a message of a stream. Only a message with the end marker ends the stream here.
+    /// Handles the end of a message of a stream. Here, the stream ends only if the message has the end marker.
     fn event_ended(&mut self, plan: &StreamPlan) -> Found {
         let events = self.events_of(plan);
         let (count, is_end) = (events.read(&[], true), events.has_end() == Some(true));

@@ -1,4 +1,4 @@
-//! Examination of the bodies of responses: search for the expected text, capture of values, and events.
+//! Examination of response bodies: searches for the expected text, captures values, and counts events.
 
 use run::StreamPlan;
 
@@ -21,7 +21,7 @@ pub(super) struct Examiner {
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub(super) bytes: &'a [u8],
-    /// True if the piece is the last of a chunk.
+    /// True if the piece is the last one of a chunk.
     pub(super) ends_chunk: bool,
     pub(super) status: u16,
 }
@@ -39,7 +39,7 @@ impl Examiner {
         if let Some(live) = live {
             live.memory.body(piece.bytes, &request.capture);
         }
-        // The body of an answer with an unexpected status is no stream of events.
+        // If the status of an answer is unexpected, its body is not read as a stream of events.
         if let Some(events) = self.events.as_mut().filter(|_| request.takes(piece.status)) {
             self.new_events += events.read(piece.bytes, piece.ends_chunk);
         }
@@ -67,7 +67,7 @@ impl Examiner {
         std::mem::replace(&mut self.new_events, 0)
     }
 
-    /// Prepares for another connection.
+    /// Prepares for another connection, without freeing the memory.
     pub(super) fn clear(&mut self) {
         self.search.clear();
         self.events.iter_mut().for_each(|events| events.clear());

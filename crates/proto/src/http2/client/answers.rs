@@ -46,7 +46,7 @@ impl ClientSession {
             if let Some(text) = &request.expect_text {
                 self.body_searches.look(stream.id, text, body);
             }
-            // The body of an answer with an unexpected status is no stream of events.
+            // If the status of an answer is unexpected, its body is not read as a stream of events.
             if !is_refusal(stream.status, request) {
                 let events = self.events.read(stream.id, is_first, body, ends);
                 stream.new_events += events;

@@ -1,12 +1,12 @@
-//! Events of responses that are streams. Pieces of several bodies arrive interleaved, so each request in flight has its
-//! own counter.
+//! Events of responses that are streams. Pieces of several bodies arrive in mixed order, so each request in flight has
+//! its own counter.
 
 use run::StreamPlan;
 
 use crate::events::EventCounter;
 
-/// Event counters, indexed by request ID. The table stays small, because IDs of ended requests are used again. Counters
-/// are never freed.
+/// Event counters, indexed by request ID. The table stays small, because new requests get the IDs of ended requests.
+/// Counters are never freed.
 #[derive(Default)]
 pub(super) struct BodyEvents {
     plan: Option<StreamPlan>,

@@ -1,12 +1,12 @@
-//! Searches for the texts that responses must contain. Pieces of several bodies arrive interleaved, so each request in
-//! flight has its own search.
+//! Searches for the texts that responses must contain. Pieces of several bodies arrive in mixed order, so each request
+//! in flight has its own search.
 
 use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Searches, indexed by request ID. The table stays small, because IDs of ended requests are used again. Searches are
-/// never freed.
+/// Searches, indexed by request ID. The table stays small, because new requests get the IDs of ended requests. Searches
+/// are never freed.
 #[derive(Debug, Default)]
 pub(super) struct BodySearches(Vec<Search>);
 

@@ -1,5 +1,5 @@
-//! The first answer of a connection, for display. The answer is written like an HTTP/1.1 response: status line, target
-//! of a redirect, and the beginning of the body.
+//! The first answer of a connection, for display. The answer is shown in the form of an HTTP/1.1 response: status line,
+//! target of a redirect, and the beginning of the body.
 
 /// Maximum number of stored bytes.
 const KEPT_BYTES: usize = 1024;
@@ -50,7 +50,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Ends the stored text if the response that ended is the first one.
+    /// Ends the stored text if the stream that ended has the first response.
     #[inline]
     pub(super) const fn ends(&mut self, stream: u32) {
         self.over |= stream == self.stream;

@@ -115,7 +115,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// State of the server's header table (HPACK dynamic table): does it contain the headers of our requests?
+/// State of the server's header table (HPACK dynamic table). The state says whether this table contains the headers of
+/// our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     /// The server's header table does not contain our headers yet.
@@ -134,7 +135,7 @@ pub struct ClientSession {
     decoder: Decoder,
     /// Content of the last header block.
     last: ResponseHeaders,
-    /// Bytes of the last header block; empty if an equal block could have different content.
+    /// Bytes of the last header block. Empty if another block with the same bytes could have different content.
     last_block: Vec<u8>,
     header_block: HeaderBlock,
     streams: Streams,
@@ -156,7 +157,7 @@ pub struct ClientSession {
     message: Vec<u8>,
     /// The server's words in answers with an unexpected status.
     refusals: Refusals,
-    /// Description of the first stream that the server reset, or of a GOAWAY with a reason; absent if there was
+    /// Description of the first stream that the server reset, or of a GOAWAY with a reason; absent if the server sent
     /// neither.
     ended_by_server: Option<String>,
     /// The first answer, for display.
@@ -219,7 +220,7 @@ impl ClientSession {
                 }
                 Piece::Frame { head, payload } => self.frame(&head, payload, completions)?,
             }
-            // The connection is over, so all further input is ignored.
+            // The connection takes no further requests and has no open stream, so all further input is ignored.
             if self.is_over() {
                 break;
             }
@@ -229,7 +230,7 @@ impl ClientSession {
 }
 
 impl ClientSession {
-    /// Returns advice if requests are waiting, but the server permits none on this connection.
+    /// Returns advice if requests are waiting because the server permits no request on this connection.
     fn permission_words(&self) -> Option<String> {
         let why = "the server permits no request on this connection (its SETTINGS_MAX_CONCURRENT_STREAMS is 0): is it \
                    shutting down, or is its limit of streams set to 0?";
@@ -251,7 +252,7 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // Only answers to gRPC calls are explained here. Other unexpected answers are shown to the user themselves.
+        // Only answers to gRPC calls are explained here. For HTTP, the unexpected answer itself is shown to the user.
         self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }
 

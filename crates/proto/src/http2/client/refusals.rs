@@ -1,5 +1,5 @@
 //! The server's words in answers with an unexpected status: the beginning of the body, or the message of a gRPC status.
-//! Pieces of several bodies arrive interleaved, so the words of each stream are stored separately.
+//! Pieces of several bodies arrive in mixed order, so the words of each stream are stored separately.
 
 use crate::grpc_messages;
 use crate::refusal::Refusal;
@@ -49,7 +49,7 @@ impl Refusals {
         match (kept, is_refusal) {
             (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
             (Some(kept), false) => self.free.push(kept),
-            // If no words of this refusal were stored, the words of an earlier refusal must not be shown for it.
+            // If no words of this refusal were stored, the words of an earlier refusal must not be shown instead.
             (None, true) => self.last.begin(true),
             (None, false) => {}
         }
@@ -68,7 +68,7 @@ impl Refusals {
         let message = self.call.as_ref().map(|(_, message)| grpc_messages::percent_decoded(message));
         let message = message.filter(|message| !message.is_empty());
         let message = message.map(|message| format!("{:?}", run::visible(&String::from_utf8_lossy(&message))));
-        // A proxy that answers instead of the service puts its words into the body.
+        // If a proxy answers in place of the service, its words are in the body.
         message.or_else(|| self.last.words())
     }
 

@@ -4,8 +4,8 @@ use super::ENTRY_OVERHEAD;
 use super::primitives::{write_integer, write_string};
 use super::static_table::STATIC_TABLE;
 
-/// Appends a header without storing it in the peer's table. A header in the static table is written as an index;
-/// otherwise, the name is written as an index if the static table contains it.
+/// Appends a header without storing it in the peer's table. A header in the static table is written as an index. For
+/// any other header, the name is written as an index if the static table contains this name.
 pub(crate) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(at) = STATIC_TABLE.iter().position(|known| *known == (name, value)) {
         return write_integer(to, 0x80, 7, at + 1);
@@ -45,8 +45,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Encodes the headers of a request as these three blocks. In `headers`, pseudo-headers must come first, and names
-    /// must be in lower case.
+    /// Encodes the headers of a request as the three blocks of [`Blocks`]. In `headers`, pseudo-headers must come
+    /// first, and names must be in lower case.
     pub(crate) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
         // The block begins by setting the size of the peer's table to 0, because the block does not use the table.

@@ -1,8 +1,8 @@
 //! Header blocks of HTTP/2 (RFC 7541): a decoder with limited memory, and an encoder for requests.
 //!
 //! loadline has its own implementation, because the existing crates allocate memory for every decoded header or require
-//! an async runtime. Of most responses, a load generator needs only a few headers. Most of their header blocks equal
-//! the block of the response before.
+//! an async runtime. Of most responses, a load generator needs only a few headers. The header block of most responses
+//! equals the block of the previous response.
 
 mod encode;
 mod primitives;
@@ -44,8 +44,8 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// True if the last block did not change the dynamic table. Another block with the same bytes then has the same
-    /// content.
+    /// True if the last block did not change the dynamic table. In this case, another block with the same bytes has the
+    /// same content.
     pub(super) repeatable: bool,
 }
 

@@ -79,8 +79,8 @@ impl<S: Site> ServerSession<S> {
         }
     }
 
-    /// Returns the page that answers the request. A request with the same method and path as the previous one, in the
-    /// same second, gets the same page.
+    /// Returns the page that answers the request. If the previous request had the same method and path and came in the
+    /// same second, returns its page.
     fn page(&mut self) -> Arc<Page> {
         if let Some(refused) = self.site.refuse() {
             return refused;
@@ -136,8 +136,8 @@ impl<S: Site> ServerSession<S> {
         self.received.take(length)?;
         // Data for a request that has ended counts only for the connection's window.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // On a stream that the server reset, some data may still arrive. Any other stream here was ended by the
-            // client, which must not send data afterwards.
+            // On a stream that the server reset, some data may still arrive. Any other stream in this branch was ended
+            // by the client, which must not send data afterwards.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }

@@ -66,7 +66,7 @@ fn an_answer_has_begun_once_its_headers_arrived_and_until_it_ends() {
 fn events_are_counted_for_each_response_however_pieces_are_mixed() {
     let stream = StreamPlan { format: StreamFormat::Ndjson, ..StreamPlan::default() };
     let mut session = settled_session(&plan().with_stream(&stream).unwrap(), &[]);
-    // The second round uses the counters of the first round again.
+    // In the second round, the session uses the counters of the first round again.
     for _ in 0..2 {
         let numbers = begin(&mut session, 2);
         let mut bytes = Vec::new();
