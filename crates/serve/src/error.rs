@@ -58,10 +58,11 @@ pub enum ServeError {
         /// Error of the operating system.
         error: std::io::Error,
     },
-    /// A thread could not be started.
+    /// A thread of the server could not be started.
     #[error("cannot start a thread: {why}")]
     Thread {
-        /// Reason, as a sentence. If a limit is exhausted, the reason names its value and the command that raises it.
+        /// Reason, as a sentence. If a limit is exhausted, the reason names the limit's value and the command that
+        /// raises the limit.
         why: String,
     },
     /// A system call failed.

@@ -16,10 +16,11 @@ use crate::stats::Cell;
 
 /// Time between two attempts to bind a port that is in use.
 const RETRY: Duration = Duration::from_millis(5);
-/// Maximum number of further attempts to bind a port. Together they take 2 s, which is enough for the kernel to free
-/// the ring of a killed io_uring server.
+/// Maximum number of further attempts to bind a port. All attempts together take 2 s, which is enough for the kernel to
+/// free the ring of a killed io_uring server.
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake-up, so that open connections are served, too.
+/// Maximum number of connections accepted per wake-up. Because of this limit, connections that are already open are
+/// served, too.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
@@ -74,8 +75,7 @@ fn open_patiently(
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // The number of attempts is limited, not the time: time also passes while the machine is suspended and makes no
-    // attempts.
+    // The number of attempts is limited instead of the time, because time also passes while the machine is suspended.
     let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();
@@ -122,7 +122,8 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
     Ok(fd)
 }
 
-/// Accepts connections for one thread. Accepting pauses when resources run out, and follows a timer if there is one.
+/// Accepts connections for one thread. The acceptor pauses when resources run out. If a timer is set, the acceptor
+/// accepts only when the timer expires.
 pub(crate) struct Acceptor {
     fd: Arc<OwnedFd>,
     pace: Option<Pace>,
@@ -167,7 +168,7 @@ impl Acceptor {
         if now_ns < self.due_ns {
             return 0;
         }
-        // Missed times of the timer are skipped.
+        // Times of the timer that have already passed are skipped.
         self.due_ns = (self.due_ns + pace.every_ns).max(now_ns + pace.every_ns / 2);
         pace.batch
     }
@@ -261,7 +262,7 @@ mod tests {
         assert!(!acceptor.on_readiness());
         assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
         assert_eq!(acceptor.allowance(1049), 0);
-        // A late wake-up moves the timer. Missed times are skipped.
+        // After a late wake-up, the timer's next times are later, too. Times that have passed are skipped.
         assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
         assert_eq!(acceptor.allowance(2000), 0);
     }

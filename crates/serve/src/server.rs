@@ -45,8 +45,8 @@ pub(crate) struct Control {
     max_threads: Option<u64>,
 }
 
-/// Locks a mutex, even if another thread panicked while it held the lock. The values behind these locks are valid at
-/// all times.
+/// Locks a mutex, even if another thread panicked while it held the lock. The values that these mutexes protect are
+/// valid at all times.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -135,7 +135,8 @@ impl Control {
     }
 
     fn join(&self) {
-        // Threads may start other threads until they end. The list is therefore emptied again until it stays empty.
+        // Threads may start further threads before they end. The list is therefore emptied repeatedly until it stays
+        // empty.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
@@ -199,7 +200,7 @@ impl Control {
             return Err(ServeError::Thread { why: "option max_threads allows no more".into() });
         }
         let control = self.clone();
-        // The thread is counted before it runs, so that every later reader of the counts sees it.
+        // The thread is counted before it runs. A later reader of the counts therefore always sees the thread.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {
@@ -237,7 +238,7 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Without the reset, the kernel would keep the unread output until a timeout.
+            // Without the reset, the kernel would keep the unread output until a timeout expires.
             let _ = socket::set_reset_on_close(fd);
         }
     }

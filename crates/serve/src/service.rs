@@ -8,8 +8,7 @@ pub trait Service: Send + Sync {
     /// Creates a session for one connection. The session may serve another connection after [`proto::Session::reset`].
     fn session(&self) -> BoxedSession;
 
-    /// Sets the service's clock, in seconds since the epoch. Every serving thread calls this method whenever it wakes
-    /// up.
+    /// Sets the service's clock, in seconds since 1970. Every serving thread calls this method whenever it wakes up.
     fn tick(&self, _now_s: u64) {}
 
     /// Returns the reply with which a busy server refuses a connection; empty for none.
@@ -20,7 +19,8 @@ pub trait Service: Send + Sync {
     /// Adds the service's own counters to those of the server.
     fn add_to(&self, _stats: &mut Stats) {}
 
-    /// Returns true if sessions send at times of their own ([`proto::Session::due_ns`]).
+    /// Returns true if sessions also send at planned times, and not only in response to input
+    /// ([`proto::Session::due_ns`]).
     fn is_timed(&self) -> bool {
         false
     }

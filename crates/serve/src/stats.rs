@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counters of a server since its start. A field for a current number, such as the number of open connections, has the
-/// present value.
+/// Counters of a server since its start. A field that counts something that exists now, such as open connections, has
+/// the present number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Number of serving threads now.
@@ -41,9 +41,10 @@ pub struct Stats {
     /// Number of connections closed because the head of a request took too long.
     #[serde(default)]
     pub closed_slow: u64,
-    /// Number of measured calls of the event API that returned events (proxy with the option `timed`).
+    /// Number of measured calls of the event API that returned events. Only the proxy with the option `timed` measures
+    /// calls.
     pub calls: u64,
-    /// Number of events that these measured calls returned.
+    /// Number of events that the calls counted in `calls` returned.
     pub call_events: u64,
     /// Median duration of a thread's last 128 measured calls, nanoseconds, summed over all threads.
     pub call_median_ns: u64,

@@ -16,8 +16,7 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests that try to leave the directory. Each of these tricks once succeeded with some well-known
-/// server.
+/// Targets of requests that try to leave the directory. Each kind of target once succeeded with a well-known server.
 const TRICKS: &[&str] = &[
     // Targets with dots, unencoded and percent-encoded.
     "/../secret",
@@ -94,7 +93,7 @@ const TRICKS: &[&str] = &[
     "../secret",
     "%2e%2e/secret",
     "*",
-    // Targets with the dots in a query or a fragment.
+    // Targets with the dots in the query or behind it.
     "/?/../secret",
     "/..?/secret",
     "/../secret?x",
@@ -183,7 +182,7 @@ fn nothing_escapes(to: SocketAddr, what: &str) {
     for target in TRICKS {
         let said = ask(to, target);
         assert!(!escaped(&said), "{what}: {target}: {said}");
-        // The dots are in the query, so the page itself is the correct response.
+        // The dots are in the query of this target, so the page itself is the correct response.
         let page = *target == "/?/../secret" && said.ends_with(INSIDE);
         assert!(page || said.starts_with("HTTP/1.1 4"), "{what}: {target}: {said}");
     }

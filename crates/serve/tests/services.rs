@@ -74,7 +74,7 @@ fn time_of_16_requests(sleep: Duration) -> Duration {
 #[test]
 fn four_sleeping_workers_serve_four_requests_at_once() {
     let sleep = Duration::from_millis(25);
-    // A busy machine may delay threads, but it never shortens a sleep.
+    // A busy machine may delay threads, but a sleep never ends early.
     let shortest = (0..10).map(|_| time_of_16_requests(sleep)).find(|took| *took < 16 * sleep);
     let took = shortest.expect("16 requests took as long as one after the other, ten times");
     assert!(took >= 4 * sleep, "{took:?}: more than four at once");

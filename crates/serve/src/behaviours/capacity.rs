@@ -36,8 +36,9 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
     })))
 }
 
-/// Time slices of a server with a known capacity. All threads take them from one sequence, in which a new slice begins
-/// every `turn_ns`. A slice lasts `span_ns`, which is `threads` times `turn_ns`, because the threads work in parallel.
+/// Time slices of a server with a known capacity. All threads take their time slices from one sequence, in which a new
+/// slice begins every `turn_ns`. A slice lasts `span_ns`, which is `threads` times `turn_ns`, because the threads work
+/// in parallel.
 struct Turns {
     turn_ns: u64,
     span_ns: u64,
@@ -53,7 +54,7 @@ impl Turns {
         Self { turn_ns, span_ns, catch_up_ns, next_ns: AtomicU64::new(0) }
     }
 
-    /// Takes the next time slice, and returns the time at which it ends.
+    /// Takes the next time slice, and returns the time at which this time slice ends.
     fn take(&self, now_ns: u64) -> u64 {
         let begin = |next_ns: u64| if now_ns > next_ns + self.catch_up_ns { now_ns } else { next_ns };
         let taken = self.next_ns.fetch_update(Relaxed, Relaxed, |next_ns| Some(begin(next_ns) + self.turn_ns));
@@ -84,7 +85,7 @@ mod tests {
     fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // The thread woke up 5 ms late. The next time slices end as if it had woken up on time.
+        // The thread woke up 5 ms late. The next time slices end at the same times as after a punctual wake-up.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }

@@ -1,4 +1,4 @@
-//! Delay that a behaviour adds to each request.
+//! Delay that a behaviour (a planted weakness of the server) adds to each request.
 
 use std::sync::Arc;
 

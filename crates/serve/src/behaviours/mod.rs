@@ -1,8 +1,8 @@
-//! Planted weaknesses: a server is slow, sleeps or is limited in a known way. Loadline's verdict on such a server can
-//! therefore be checked.
+//! Planted weaknesses: a server is slow, sleeps or is limited in a known way. The known weakness shows whether
+//! loadline's verdict on the server is right.
 //!
-//! A behaviour wraps the sessions of any service under any I/O model. Each behaviour has one file and one entry in
-//! [`BEHAVIOURS`].
+//! Each weakness is called a behaviour, and wraps the sessions of any service under any I/O model. Each behaviour has
+//! one file and one entry in [`BEHAVIOURS`].
 
 mod capacity;
 mod delay;
@@ -31,7 +31,7 @@ pub struct BehaviourSpec {
     pub(crate) kind: Kind,
 }
 
-/// Part of the server that implements a behaviour.
+/// Part of the server that implements a behaviour (a planted weakness).
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// The behaviour wraps each session and delays every completed request.

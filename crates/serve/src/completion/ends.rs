@@ -34,12 +34,12 @@ impl Worker {
     }
 
     /// Closes the server's side of a connection. The kernel runs the shutdown in a thread of its own, and looks up the
-    /// file by its index only then. The connection is not closed before the shutdown has run, so the index still
-    /// belongs to this connection.
+    /// file by its index only when the shutdown runs. The connection is not closed before the shutdown has run, so the
+    /// index still belongs to this connection.
     pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if let Some(fd) = &conn.fd {
-            // If the peer is already gone, the next receive reports this.
+            // If the peer has already closed the connection, the next receive reports this.
             let _ = sys::socket::shutdown_write(fd);
             return Ok(());
         }
@@ -77,8 +77,8 @@ impl Worker {
         if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 
-    /// Closes a socket. Operations that are posted for the socket keep it open, so they are cancelled first. The
-    /// completions of these operations are ignored.
+    /// Closes a socket. Operations that are posted for the socket keep it open, so these operations are cancelled
+    /// first, and their completions are ignored.
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
         let ignore = user_data(Operation::Ignore, 0, 0);
         if running {

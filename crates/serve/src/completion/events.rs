@@ -15,7 +15,7 @@ pub(crate) const OPERATIONS: u32 = 62;
 pub(super) struct Events {
     pub(super) wakers: Vec<Waker>,
     pub(super) list: Vec<Entry>,
-    /// Completions whose eventfds were not yet reported by a wait.
+    /// Completions that a wait has taken from the ring, but whose eventfds no wait has reported yet.
     pub(super) held: Vec<Cqe>,
 }
 

@@ -1,6 +1,6 @@
-//! Event loop of the io_uring models: operations are posted to a ring, and the ring reports their completions. An I/O
-//! model decides how receives are posted ([`Receive`]), how many sends may be outstanding, and whether connections have
-//! descriptors.
+//! Event loop of the io_uring models: operations are posted to a ring, and the ring reports the completions of these
+//! operations. An I/O model decides how receives are posted ([`Receive`]), how many sends may be outstanding, and
+//! whether connections have descriptors.
 //!
 //! A connection has at most one outstanding send, so that answers stay in order. During a send, the server receives
 //! only a few buffers of input from the connection. A peer that does not read its answers therefore cannot fill the
@@ -32,8 +32,8 @@ pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 /// Maximum number of buffers in a connection's backlog. When the backlog reaches this number, the multishot receive is
 /// cancelled.
 const MAX_BACKLOG: usize = 4;
-/// Maximum time, nanoseconds, for which connections without a receive buffer wait for a returned buffer. After this
-/// time, more buffers are allocated.
+/// Maximum time, nanoseconds, for which connections without a receive buffer wait until another connection returns a
+/// buffer. After this time, the server allocates more buffers.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
@@ -69,7 +69,7 @@ pub(crate) struct Worker {
     send_queue: VecDeque<(u32, u32)>,
     /// Connections whose receive operation found no free buffer.
     starved: VecDeque<(u32, u32)>,
-    /// True if, during one iteration of the loop, connections waited in vain for returned buffers.
+    /// True if, during one iteration of the loop, connections waited for returned buffers and no buffer was returned.
     waited: bool,
     events: Option<events::Events>,
     generation: u32,
@@ -199,8 +199,8 @@ impl Worker {
         (conn.generation == generation).then_some(conn)
     }
 
-    /// Continues with a connection: sends its output if there is any. Otherwise processes the backlog, and without a
-    /// backlog, receives or closes.
+    /// Continues with a connection: sends its output if there is any. If there is no output, processes the backlog. If
+    /// there is no backlog either, receives or closes.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
         let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };

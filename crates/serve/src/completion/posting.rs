@@ -4,7 +4,7 @@
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 
 impl Worker {
-    /// Posts a receive if the connection may receive now and has none posted. `now` is true if data is known to be
+    /// Posts a receive if the connection may receive now and has none posted. `now` is true if data is certainly
     /// waiting, because a zero-byte receive has completed.
     pub(super) fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
         let (receive, how) = (self.setup.receive, self.link_flags());
@@ -14,7 +14,7 @@ impl Worker {
             return Ok(());
         }
         // A single receive is never posted during a send. A multishot receive may continue during a send, because
-        // `input` cancels it if the backlog becomes full.
+        // `input` cancels the multishot receive if the backlog becomes full.
         if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());
         }
@@ -38,8 +38,8 @@ impl Worker {
     }
 
     /// Posts receives for connections that found no free buffer before. The strategy `high-connections` saves memory:
-    /// it first uses buffers that other connections return. More buffers are allocated only if none was returned during
-    /// one iteration of the loop. Peers that do not read may hold all buffers.
+    /// it first uses buffers that other connections return. Only if no buffer was returned during one iteration of the
+    /// loop, the server allocates more buffers. Connections whose peers do not read may hold all buffers.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

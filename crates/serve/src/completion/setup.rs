@@ -6,8 +6,8 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Number of receive buffers at the start. More are added if these run out. The number is small so that the buffers fit
-/// into a CPU's cache.
+/// Number of receive buffers at the start. More buffers are added when none is free. The number is small so that the
+/// buffers fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
 /// Way in which receives are posted.
@@ -29,7 +29,7 @@ pub(crate) struct Setup {
     pub(crate) sends: u32,
     /// Maximum size of one send in bytes.
     pub(crate) send_bytes: u32,
-    /// Maximum number of receive buffers. The kernel gets a few buffers at first, and more if these run out.
+    /// Maximum number of receive buffers. The kernel gets a few buffers at first, and more when none of these is free.
     pub(crate) buffers: u16,
     /// Size of each receive buffer in bytes.
     pub(crate) buffer_bytes: u32,

@@ -16,7 +16,7 @@ impl Worker {
             conn.state.activity.output_left();
             let n = cqe.outcome().unwrap_or(0);
             self.shard.setup.cell.bytes_out.add(u64::from(n));
-            // MSG_WAITALL is set, so a send of only some of the bytes means a socket error.
+            // MSG_WAITALL is set, so a send that took only some of the bytes means a socket error.
             outcome =
                 if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
         }
@@ -24,7 +24,7 @@ impl Worker {
         outcome
     }
 
-    /// Lets the first waiting connections send, until the maximum number of sends is outstanding.
+    /// Lets connections in the queue send, the first one first, until the maximum number of sends is outstanding.
     pub(super) fn next_sender(&mut self) -> sys::Result<()> {
         while !self.free_sends.is_empty() {
             let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };

@@ -22,7 +22,8 @@ pub(crate) struct Activity {
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its worker slot.
     pub(crate) served: bool,
-    /// True if the server has closed its side but the peer has not closed its own. Data that still arrives is dropped.
+    /// True if the server has closed its side and the peer has not closed its own side. Data that still arrives is
+    /// dropped.
     pub(crate) lingering: bool,
     /// Number of bytes dropped while lingering.
     dropped_bytes: u32,
@@ -72,7 +73,7 @@ impl Activity {
     }
 
     /// Records that data arrived. `completed` is the number of requests that the data completed; `awaits_head` is true
-    /// if the head of a request is incomplete now.
+    /// if the head of a request is incomplete after this data.
     #[inline]
     pub(crate) fn heard(&mut self, completed: u32, awaits_head: bool, now_ms: u32) {
         self.served |= completed > 0;
@@ -89,22 +90,22 @@ impl Activity {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }
 
-    /// Returns true once for each connection whose head becomes incomplete. The caller must then check the deadline of
-    /// the head.
+    /// Returns true the first time that a connection's head is incomplete. The caller must then start to check the
+    /// head's deadline.
     #[inline]
     pub(crate) fn starts_head_watch(&mut self) -> bool {
         self.head_since_ms != 0 && !std::mem::replace(&mut self.head_watched, true)
     }
 
-    /// Returns the time that is left for an incomplete head, milliseconds; `None` without such a head. A head may take
-    /// at most `most_ms`.
+    /// Returns the time that is left for an incomplete head, milliseconds; `None` if no head is incomplete. A head may
+    /// take at most `most_ms`.
     pub(crate) fn head_left_ms(&self, now_ms: u32, most_ms: u32) -> Option<u32> {
         let begun = self.head_since_ms != 0;
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
     /// Checks the deadline of a head. The server does not read from a connection without a worker slot or with unsent
-    /// output. The head of such a connection is therefore never late.
+    /// output. The head of a connection that the server does not read is therefore never late.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

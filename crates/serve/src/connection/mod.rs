@@ -1,9 +1,9 @@
 //! State machine of one connection, without a socket. An I/O model passes arriving data to the state machine, and asks
-//! it for the next step.
+//! the state machine for the next step.
 //!
 //! An I/O model passes arriving bytes to [`Connection::received`], and the end of the input to
-//! [`Connection::end_of_input`]. The I/O model writes the bytes from [`Connection::transmit`] until there are none
-//! left, and then takes the step that [`Connection::settle`] returns.
+//! [`Connection::end_of_input`]. The I/O model writes the bytes from [`Connection::transmit`] until no bytes are left,
+//! and then takes the step that [`Connection::settle`] returns.
 
 mod activity;
 #[cfg(test)]
@@ -120,7 +120,8 @@ impl Connection {
         !self.holds_output() && self.session.wants_transmit()
     }
 
-    /// Returns the time at which there will be more to write without further input; `None` if there is no such time.
+    /// Returns the time at which the connection will have more to write without further input. Returns `None` if there
+    /// is no such time.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         self.session.due_ns().filter(|_| !self.holds_output())
     }
@@ -147,7 +148,8 @@ impl Connection {
         if self.closing || self.input_ended { Next::Close(End::Done) } else { Next::Wait }
     }
 
-    /// Ends a request whose head is late: the session prepares an error response, and the connection ends after it.
+    /// Ends a request whose head is late: the session prepares an error response, and the connection ends after this
+    /// response.
     pub(crate) fn head_is_late(&mut self) {
         self.session.head_is_late();
         self.closing = true;

@@ -6,8 +6,8 @@ use proto::Fault;
 
 use super::*;
 
-/// A session that reacts to single bytes. It answers `a` with `a`, closes at `c`, and begins a head at `h`. At `l`, it
-/// closes but lingers, and at `f`, it fails.
+/// A session that reacts to single bytes. The session answers `a` with `a`, closes at `c`, and begins a request head at
+/// `h`. At `l`, the session closes but continues to read, and at `f`, it fails.
 #[derive(Default)]
 struct Scripted {
     output: Vec<u8>,
@@ -90,7 +90,7 @@ fn a_close_follows_the_last_answer_and_drops_later_bytes() {
     let mut c = scripted();
     assert_eq!(c.received(b"ac", 1), Ok(2));
     assert!(!c.takes_input());
-    // These bytes arrived before the connection was closed, and are dropped.
+    // These bytes arrived after the session decided to close the connection, so they are dropped.
     assert_eq!(c.received(b"aaa", 1), Ok(0));
     assert_eq!(output(&mut c), b"ac");
     assert_eq!(c.settle(1), Next::Close(End::Done));
@@ -203,7 +203,7 @@ fn a_complete_head_has_no_deadline_and_the_next_has_a_new_one() {
     c.received(b"h", 6000).unwrap();
     assert!(c.activity.starts_head_watch());
     assert_eq!(c.activity.head_left_ms(6000, 700), Some(700));
-    // One piece of input completes a request and begins another head.
+    // One piece of input completes a request and begins the head of another request.
     c.received(b"ah", 6500).unwrap();
     assert_eq!(c.activity.head_left_ms(6500, 700), Some(700));
 }

@@ -1,8 +1,8 @@
 //! epoll(7): the kernel stores which descriptors are watched, and keeps a list of those that are ready. The Windows
-//! study has no such model. All other I/O models are compared with the epoll models.
+//! study has no model that corresponds to epoll. All other I/O models are compared with the epoll models.
 //!
 //! `epoll` is level-triggered, with one listening socket for all threads (with EPOLLEXCLUSIVE, a new connection does
-//! not wake all of them). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.
+//! not wake all threads). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.
 //!
 //! Cost of an event: one recv, one send, and a part of one epoll_wait, which several events share. epoll_ctl runs once
 //! per connection, and again when a send buffer is full.
@@ -57,7 +57,8 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // Several epoll instances may watch one listening socket. A new connection should not wake all of them.
+            // Several epoll instances may watch one listening socket. Because of EPOLLEXCLUSIVE, a new connection does
+            // not wake all of them.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {
@@ -81,7 +82,7 @@ impl<const EDGE: bool> Readiness for Poller<EDGE> {
         if EDGE { Ok(()) } else { self.epoll.modify(fd, u64::from(token), Self::interest(token, want)) }
     }
 
-    /// Only the listening socket is removed here. Other sockets are removed when they are closed.
+    /// This method removes only the listening socket. The kernel removes other sockets when they are closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32) {
         if token == LISTENER {
             let _ = self.epoll.delete(fd);

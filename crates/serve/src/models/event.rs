@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let name: String = launch.options.get("events")?.unwrap_or_else(|| "epoll".into());
     let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-    // This queue is made only to check that the kernel allows the backend. Each thread creates its own queue.
+    // This queue only tests whether the kernel allows the backend. Each thread creates its own queue.
     EventQueue::new(backend).map_err(|e| ServeError::Combination(e.to_string()))?;
     let threads = launch.plan.threads.max(1);
     let (listeners, addr) = launch.listen(threads, threads > 1)?;
@@ -45,8 +45,8 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// Descriptor of the listening socket, if the last wait reported an event for it. Interest in this socket is then
-    /// declared again, because some connections may still wait after a limited number was accepted.
+    /// Descriptor of the listening socket, if the last wait reported an event for it. The thread then declares interest
+    /// in this socket again, because it accepts only a limited number of connections, and others may still wait.
     listener: Option<RawFd>,
 }
 

@@ -24,7 +24,7 @@ struct Group {
     dead: Arc<AtomicBool>,
 }
 
-/// State of the accepting thread, which assigns connections to groups.
+/// State of the accepting thread, which assigns each new connection to a group.
 struct Assigner {
     control: Arc<Control>,
     service: Arc<dyn Service>,
@@ -76,8 +76,8 @@ impl Assigner {
             None => match self.grow() {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
-                    // If no thread can be created, the connection is reset. The counts and the reported failure show
-                    // this to the user.
+                    // No thread could be created for another group, so the connection is reset. The counts and the
+                    // reported failure tell the user about the reset.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {

@@ -18,7 +18,8 @@ use crate::{Options, ServeError, Service};
 pub struct ModelSpec {
     /// Name, as in `--model NAME`.
     pub name: &'static str,
-    /// Name of the corresponding server in the Windows study; begins with `none in the source` if there is none.
+    /// Name of the corresponding server in the Windows study (Jones and Deshpande, 2000); begins with `none in the
+    /// source` if there is none.
     pub original: &'static str,
     /// Cost of handling an event (such as system calls, scans and thread switches), in words.
     pub cost: &'static str,

@@ -29,8 +29,8 @@ use crate::{Options, ServeError, Server, Service, behaviours};
 
 const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 
-/// Models that cannot serve a timed service, because they have no timers for connections. A timed service sends at
-/// times of its own, not only in response to input.
+/// Models that cannot serve a timed service, because they have no timers for connections. A timed service also sends at
+/// planned times, and not only in response to input.
 const WITHOUT_TIMERS: &[&str] = &["blocking", "uring", "uring-sharded", "uring-groups", "workers"];
 
 /// All I/O models.
@@ -150,14 +150,14 @@ pub const MODELS: &[ModelSpec] = &[
 ];
 
 /// Returns the model that needs the least CPU time per request, according to `make bench`: `uring-sharded` if io_uring
-/// is allowed, otherwise `epoll-sharded`. The model name `auto` selects this model, unless other options need another
-/// one.
+/// is allowed, otherwise `epoll-sharded`. The model name `auto` selects the returned model, unless other options need
+/// another model.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
 /// Returns the name of the model for these settings, and a note if the choice may surprise the user. `is_timed` is true
-/// if the service sends at times of its own.
+/// if the service also sends when no input has arrived.
 pub(crate) fn choose<'a>(
     plan: &'a ServePlan,
     options: &Options<'_>,
@@ -185,7 +185,7 @@ pub(crate) fn choose<'a>(
     Ok((name, (name == "epoll-sharded").then(|| note.into())))
 }
 
-/// Returns the name of the model for a service that sends at times of its own.
+/// Returns the name of the model for a service that also sends when no input has arrived.
 fn choose_timed(plan: &ServePlan) -> Result<&str, ServeError> {
     match plan.model.as_str() {
         "auto" => Ok("epoll-sharded"),
@@ -206,8 +206,8 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // Of all resources, descriptors run out first if there are many connections. By default, the soft limit is raised
-    // to the hard limit, because the hard limit is the user's choice. The option `descriptors` sets another soft limit.
+    // With many connections, descriptors run out before any other resource. By default, the soft limit is raised to the
+    // hard limit, because the hard limit is the user's choice. The option `descriptors` sets another soft limit.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),
@@ -216,7 +216,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // From here on, dropping `Server` stops the threads, even if starting the model failed.
+    // After this line, dropping `Server` stops the threads, even if starting the model failed.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)

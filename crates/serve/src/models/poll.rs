@@ -1,8 +1,8 @@
-//! poll(2): every wait passes the whole list of descriptors to the kernel and back. Unlike select, poll supports
+//! poll(2): in every wait, the whole list of descriptors is copied to the kernel and back. Unlike select, poll supports
 //! descriptor numbers of any size. The model has one thread.
 //!
-//! Cost of an event: one scan of all connections in the kernel and one in this process. The events of one wake-up share
-//! this cost.
+//! Cost of an event: a part of two scans of all connections, one in the kernel and one in this process. All events of
+//! one wake-up share these two scans.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,11 +1,11 @@
-//! select(2) over bit sets of any size: the non-blocking server of the Windows study, with the descriptor sets of
-//! Linux. The model has one thread.
+//! select(2) over bit sets of any size: the non-blocking server of the Windows study (Jones and Deshpande, 2000), with
+//! the descriptor sets of Linux. The model has one thread.
 //!
 //! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` has the cost of
 //! these searches. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
 //!
-//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor. The events of one wake-up share
-//! this cost.
+//! Cost of an event: a part of one copy and one scan of the bit sets, up to the highest descriptor. All events of one
+//! wake-up share this cost.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

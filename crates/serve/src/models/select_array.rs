@@ -1,5 +1,5 @@
-//! The non-blocking server of the Windows study, as in its sample code: select with sets that are arrays of
-//! descriptors. The model has one thread.
+//! The non-blocking server of the Windows study (Jones and Deshpande, 2000), as in its sample code: select with sets
+//! that are arrays of descriptors. The model has one thread.
 //!
 //! FD_SET searches the array entry by entry to avoid duplicates, and FD_ISSET searches it, too. Before every wait, each
 //! socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all three
@@ -10,7 +10,8 @@
 //! connections grows. With the option `accept_all`, all waiting connections are accepted, and only the cost of the
 //! searches remains.
 //!
-//! poll(2) takes the role of the kernel's select, and scans the list of sockets. The searches run in this process.
+//! The call poll(2) takes the place of the kernel's select, and scans the list of sockets. The searches of the arrays
+//! run in this process.
 //!
 //! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
 //! in each set. Each search covers up to n entries. The ready connections share this cost. Under load, most connections
@@ -79,7 +80,7 @@ impl Arrays {
     }
 
     /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). If a strategy does not let a connection
-    /// read, its socket is left out of the read set.
+    /// read, the read set does not contain its socket.
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         self.list.clear();
@@ -89,7 +90,7 @@ impl Arrays {
                 self.read.set(*fd);
                 asked |= poll::IN;
             }
-            // The waker is not a socket and is always writable.
+            // The waker is not a socket, and can be written to at any time. Only the read set contains it.
             if *token != WAKER {
                 self.write.set(*fd);
                 self.except.set(*fd);

@@ -1,6 +1,6 @@
 //! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG). One thread
 //! takes the signals in order, one at a time, as a Windows program takes messages. The model corresponds to
-//! WSAAsyncSelect.
+//! WSAAsyncSelect on Windows.
 //!
 //! When the signal queue is full (RLIMIT_SIGPENDING), the kernel sends SIGIO instead, and the thread then checks all
 //! sockets.
@@ -37,8 +37,8 @@ struct Queue {
     signals: Signals,
     /// Token of each descriptor number, plus 1; 0 for a number that is not watched.
     tokens: Vec<u32>,
-    /// Tokens of new descriptors, which are tried once without a signal. If a descriptor was ready before it was
-    /// watched, the kernel has sent no signal.
+    /// Tokens of new descriptors, which the thread tries once without waiting for a signal. If a descriptor was ready
+    /// before it was watched, the kernel has sent no signal.
     tried: Vec<u32>,
 }
 

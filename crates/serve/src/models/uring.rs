@@ -1,11 +1,11 @@
 //! io_uring(7), which corresponds to the completion port of Windows: operations are posted, and a queue reports their
 //! completions.
 //!
-//! `uring` follows the server of the Windows study: one queue, one serving thread, and one posted receive per
-//! connection. At most 200 sends are outstanding; further sends wait in order of arrival. The model differs from
-//! Windows in two ways. On Windows, each connection reserves a buffer; on Linux, the kernel chooses a buffer when data
-//! arrives. A completion port wakes the thread that has waited for the shortest time, but a ring has only one waiting
-//! thread.
+//! `uring` follows the server of the Windows study (Jones and Deshpande, 2000): one queue, one serving thread, and one
+//! posted receive per connection. At most 200 sends are outstanding; further sends wait in order of arrival. The model
+//! differs from Windows in two ways. On Windows, each connection reserves a buffer; on Linux, the kernel chooses a
+//! buffer when data arrives. A completion port wakes the thread that has waited for the shortest time, but a ring has
+//! only one waiting thread.
 //!
 //! `uring-sharded` uses more features of io_uring: one ring and one listening socket per thread, and multishot
 //! receives.

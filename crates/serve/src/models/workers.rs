@@ -1,9 +1,9 @@
 //! A fixed number of threads that share one epoll instance. Each thread takes one event, serves the event's connection,
 //! and waits for the next event. Because of EPOLLONESHOT, no other thread serves this connection at the same time.
 //!
-//! The model is the classic thread pool, which the Windows study does not have. If requests wait for something, the
-//! capacity is the number of threads divided by the service time. With `sleep_ms`, the model is the test case for the
-//! verdict `server-concurrency`.
+//! The model is the classic thread pool, which the Windows study (Jones and Deshpande, 2000) does not have. If requests
+//! wait for something, the capacity is the number of threads divided by the service time. With `sleep_ms`, the model is
+//! the test case for the verdict `server-concurrency`.
 //!
 //! Cost of an event: one call each of epoll_wait, recv, send and epoll_ctl. The thread also takes the connection's
 //! lock, for which it rarely waits.
@@ -39,7 +39,7 @@ struct Pool {
     head_ms: u32,
     /// Connections with an incomplete head.
     heads: Mutex<Vec<u32>>,
-    /// Time of the next check of the connections in `heads`, nanoseconds; `u64::MAX` if there are none.
+    /// Time of the next check of the connections in `heads`, nanoseconds; `u64::MAX` if `heads` is empty.
     sweep_ns: AtomicU64,
 }
 
@@ -120,7 +120,7 @@ impl Pool {
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
         // Several threads write the counters of the pool. This call therefore uses its own counters, which are then
-        // added to those of the pool with atomic operations.
+        // added to the pool's counters with atomic operations.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
@@ -144,8 +144,8 @@ impl Pool {
         self.sweep_ns.fetch_min(clock::monotonic_ns() + SWEEP_NS, Ordering::Relaxed);
     }
 
-    /// Checks the incomplete heads if their next check is due. Returns the time until the next check, which is the
-    /// timeout of the thread's next wait.
+    /// Checks the incomplete request heads if the time of their next check has come. Returns the time until the next
+    /// check, which is the timeout of the thread's next wait.
     fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
         let due = self.sweep_ns.load(Ordering::Relaxed);
         if due == u64::MAX {
@@ -165,7 +165,7 @@ impl Pool {
 
     fn check_head(&self, token: u32, scratch: &mut Scratch) {
         let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
-        // A connection that is being served is checked later.
+        // If another thread is serving the connection now, the head is checked later.
         let Ok(mut conn) = shared.try_lock() else { return self.watch_head(token) };
         match conn.state.activity.check_head(now_ms(), self.head_ms) {
             HeadState::Complete => {}

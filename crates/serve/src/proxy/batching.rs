@@ -4,30 +4,32 @@
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.
 //!
-//! Pauses are judged by their results. If they collect too few events, no pauses are made for a long time. If few
-//! exchanges are in progress, no pauses are made, because all clients would then wait for the end of the pause. With 8
-//! to 12 clients, pauses would cost a third of the throughput.
+//! Pauses are judged by their results. If the pauses collect too few events, the thread makes no pauses for a long
+//! time. If few exchanges are in progress, the thread makes no pauses, because all clients would then wait for the end
+//! of the pause. With 8 to 12 clients, pauses would cost a third of the throughput.
 //!
-//! The first pause has the minimum length for which a timer is worth its cost. If pauses collect only a small part of
-//! the exchanges in progress, they become longer. If they collect most of these exchanges, they become shorter.
+//! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
+//! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of
+//! these exchanges.
 
 use std::time::Duration;
 
-/// Number of events from which on a call counts as full. No pause follows such a call.
+/// Number of events that a call must return to count as full. No pause follows a full call.
 const FULL_BATCH: usize = 8;
-/// Minimum average number of events after a pause. If pauses collect fewer events, they stop.
+/// Minimum average number of events after a pause. If pauses collect fewer events on average, the thread stops making
+/// pauses.
 const MIN_EVENTS: usize = 6;
 /// Minimum number of exchanges in progress for a pause. The upstream server works on these exchanges during the pause.
 const MIN_IN_PROGRESS: usize = 16;
-/// Denominator of two limits. Pauses become longer if they collect less than 1/3 of the exchanges in progress, and
-/// shorter if they collect more than 2/3.
+/// Denominator of two limits. Pauses become longer if they collect events of less than 1/3 of the exchanges in
+/// progress. Pauses become shorter if they collect events of more than 2/3.
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses that are judged together.
 const TRIAL: usize = 16;
-/// Number of calls without a pause after pauses have collected too few events. At low load, about 16 pauses ([`TRIAL`])
-/// are therefore made in 4,000 calls.
+/// Number of calls without a pause after pauses have collected too few events. At low load, a thread therefore makes
+/// about 16 pauses ([`TRIAL`]) in 4,000 calls.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses, and for how long.
@@ -37,11 +39,11 @@ pub(super) struct BatchPauses {
     /// Current length of pauses, as a multiple of the minimum length.
     times: u32,
     rested: bool,
-    /// Number of pauses that were judged since the last decision.
+    /// Number of pauses since the length of pauses was last decided.
     rests: usize,
-    /// Number of events that followed these pauses.
+    /// Number of events returned by the calls after the pauses counted in `rests`.
     events: usize,
-    /// Sum, over these pauses, of the number of exchanges in progress when the pause started.
+    /// Sum, over the pauses counted in `rests`, of the number of exchanges in progress at the start of the pause.
     in_progress: usize,
     hold: u32,
 }
@@ -55,8 +57,8 @@ impl BatchPauses {
     }
 
     /// Returns the length of the pause before the next call; `None` for no pause. The last call returned `count`
-    /// events, and had space for `room` events. If all this space was used, more events are waiting, so no pause is
-    /// made.
+    /// events, and had space for `room` events. If the call used all this space, more events may be waiting, so the
+    /// thread makes no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {
@@ -93,8 +95,8 @@ impl BatchPauses {
 mod tests {
     use super::*;
 
-    /// Returns the number of pauses in `calls` calls. A call after a pause returns `gathered` events, and any other
-    /// call returns one event.
+    /// Returns the number of pauses in `calls` calls. Each simulated call after a pause returns `gathered` events, and
+    /// any other call returns one event.
     fn rests(gather: &mut BatchPauses, gathered: usize, room: usize, calls: usize) -> usize {
         let mut rested = false;
         let mut one = || {
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn pauses_grow_while_they_collect_little_and_shrink_when_they_collect_most() {
         let mut gather = BatchPauses::new(50);
-        // This closure returns the length of the last pause, after enough calls for three decisions.
+        // This closure returns the length of the last pause, after enough calls for three decisions about the length.
         let mut last = |gathered: usize, in_progress: usize| {
             let rest = |call| gather.after(if call % 2 == 0 { 1 } else { gathered }, 256, in_progress);
             (0..6 * TRIAL).filter_map(rest).last().map(|rest| rest.as_micros())

@@ -1,5 +1,5 @@
-//! Measures a proxy's calls of the event API when no experiment measures them. The measured times become part of the
-//! server's counts.
+//! Measures a proxy's calls of the event API when no experiment does so. The measured times become part of the server's
+//! counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) struct CountingClock {
     recent: Vec<u64>,
 }
 
-/// Number of calls for which each median is computed.
+/// Number of calls over which each median is computed.
 const MEDIAN_OF: usize = 128;
 
 impl CountingClock {

@@ -12,9 +12,10 @@ pub(super) struct End {
     fd: OwnedFd,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// True if the peer has closed its side. The end of file follows the unread bytes, and no further event reports it.
+    /// True if the peer has closed its side. The end of file comes after the unread bytes, and no further event reports
+    /// this end.
     pub(super) ended: bool,
-    /// Interest in this socket that is declared to the event queue.
+    /// Kinds of events of this socket in which interest is declared to the event queue.
     pub(super) declared: Mask,
 }
 

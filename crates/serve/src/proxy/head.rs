@@ -1,8 +1,8 @@
 //! Rewriting of message heads for a gateway (reverse proxy).
 //!
-//! In a request, a Via field is added, and Host is replaced if the target is an absolute URI. Fields that concern only
-//! one connection are removed (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without such fields passes
-//! unchanged. `proto::http1` decides which requests are valid.
+//! The proxy adds a Via field to each request, and replaces Host if the target is an absolute URI. The proxy removes
+//! fields that concern only one connection (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without such fields
+//! passes unchanged. `proto::http1` decides which requests are valid.
 
 use std::io::Write as _;
 

@@ -24,7 +24,7 @@ pub(super) enum Role {
     Kept,
 }
 
-/// State of a proxy thread that its pairs (client connections) use.
+/// State of a proxy thread that the pairs (a client connection with its upstream connection) use.
 pub(super) struct Io {
     pub(super) queue: Queue,
     roles: Vec<Role>,
@@ -96,7 +96,7 @@ impl Io {
         read
     }
 
-    /// Takes an unused upstream connection. No event has reported the end of this connection.
+    /// Takes an unused upstream connection whose end no event has reported.
     pub(super) fn take_kept(&mut self) -> Option<End> {
         self.kept.pop()
     }

@@ -40,8 +40,8 @@ impl Worker {
         }
     }
 
-    /// Schedules a check of a client that may leave unnoticed. A client may leave unnoticed after it has closed its
-    /// sending side, or if unread bytes prevent a level-triggered backend from watching the client.
+    /// Schedules a check of a client that may leave unnoticed. This can happen after the client has closed its sending
+    /// side. It can also happen if unread bytes prevent a level-triggered backend from watching the client.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)
@@ -51,7 +51,7 @@ impl Worker {
         }
     }
 
-    /// Checks a client again, if the proxy still does not read from it.
+    /// Checks a client again if the proxy is still not reading from this client.
     pub(super) fn look_again(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.suspected = false;

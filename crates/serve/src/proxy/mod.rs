@@ -1,5 +1,5 @@
-//! The proxy of the event API paper (Banga, Mogul and Druschel), on a chosen backend of the event API. The proxy speaks
-//! HTTP/1.1 and has no cache.
+//! The proxy of the paper on the event API (Banga, Mogul and Druschel, 1999). The backend of the event API can be
+//! chosen. The proxy speaks HTTP/1.1 and has no cache.
 //!
 //! Each thread has its own listening socket, event queue, clients and kept upstream connections.
 
@@ -47,7 +47,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
-    // From here on, dropping `Server` stops the threads, even if an error occurs.
+    // After this line, dropping `Server` stops the threads, even if an error occurs.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {
         let (settings, control) = (settings.clone(), control.clone());
@@ -55,7 +55,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
-            // Each queue is created in the thread that uses it, so an error of the kernel appears only here.
+            // Each thread creates its own queue, so an error of the kernel appears only here.
             let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {

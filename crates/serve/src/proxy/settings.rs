@@ -7,7 +7,7 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Default maximum size of a read, bytes. At most about this many bytes wait to be sent in each direction.
+/// Default maximum size of a read, bytes. In each direction, at most about as many bytes wait to be sent.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double this length.
@@ -47,7 +47,7 @@ impl Settings {
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
         // With io_uring, each arriving packet wakes a thread that sleeps in a pause, so pauses would collect no events.
-        // The pauses would still cost a tenth of the CPU time of a request.
+        // But the pauses would cost a tenth of the CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,

@@ -1,5 +1,5 @@
 //! Deadlines of a thread's pairs (clients with their upstream connections): for silent upstream servers, for slow
-//! heads, and for clients that do not close. This file also contains the pauses in accepting connections.
+//! heads, and for clients that do not close. This file also contains the code that pauses the accepting of connections.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -77,8 +77,8 @@ impl Worker {
         }
     }
 
-    /// Refuses a request whose head is late. If the head is complete in the meantime, nothing happens. A later head has
-    /// its own deadline.
+    /// Refuses a request whose head is late. Does nothing if the head has become complete in the meantime. A later head
+    /// has its own deadline.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;

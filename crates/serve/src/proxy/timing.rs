@@ -1,5 +1,6 @@
 //! Measures the calls of the event API in the proxy, as in the event API paper. A cycle counter is read before and
-//! after each call. Calls that would have blocked are left out. When enough calls were measured, the result is sent.
+//! after each call. The results do not contain calls that would have blocked. When enough calls were measured, the
+//! result is sent.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use std::time::{Duration, Instant};
 use event::{Event, EventQueue, Mask};
 use sys::tsc;
 
-/// Maximum wait for a result after the measuring time is over. The proxy notices the end of this time only at its next
-/// event.
+/// Maximum wait for a result after the measuring time is over. The proxy notices only at its next event that this time
+/// is over.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Durations of measured calls, in cycles ([`sys::tsc`]). The cost of reading the counter is included.
@@ -33,8 +34,8 @@ pub struct Timings {
 pub enum TimingGoal {
     /// The measurement ends after this many calls of `get_next_event`.
     Calls(usize),
-    /// The measurement ends after this many declarations and as many revocations. Declarations come in bursts, so their
-    /// number may be reached long before that of the revocations.
+    /// The measurement ends after this many declarations and as many revocations. Declarations come in bursts, so the
+    /// number of declarations may be reached long before the number of revocations.
     Declarations(usize),
 }
 
@@ -89,7 +90,8 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for the result with this serial number. Results with other serial numbers are too late and are dropped.
+    /// Waits for the result with this serial number. Results with other serial numbers belong to earlier measurements
+    /// and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;
         loop {
@@ -125,8 +127,8 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // The measurement was requested during a wait. The proxy was then not saturated, and perhaps no events had
-            // arrived for a long time. This wait counts as a call that found no events.
+            // The measurement was requested during a wait. During this wait, the proxy was not saturated, and perhaps
+            // no events had arrived for a long time. The wait counts as a call that found no events.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
@@ -243,7 +245,7 @@ mod tests {
             let room = watch.room(events.len());
             b.write_all(b"x").unwrap();
             watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
-            // The byte is read, because on a slow machine unread bytes would fill the socket's buffer.
+            // The byte is read from the socket, because on a slow machine unread bytes would fill the socket's buffer.
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
         }
@@ -295,7 +297,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // Each result must belong to its own request, however the two threads interleave.
+        // Each result must belong to its own request, whatever the order in which the two threads run.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

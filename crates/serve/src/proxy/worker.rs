@@ -2,8 +2,8 @@
 //! deadlines.
 //!
 //! With an edge-triggered backend, interest in reading and writing a socket is declared only once, and the socket's
-//! readiness is stored. With a level-triggered backend, the declared interest always follows the current needs of the
-//! pair.
+//! readiness is stored. With a level-triggered backend, the declared interest is changed whenever the needs of the pair
+//! change.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -117,8 +117,8 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // The descriptor was closed while an earlier event of the same call was handled, and its number now belongs to
-        // another socket.
+        // An event that was handled earlier in this loop closed the descriptor. Its number now belongs to another
+        // socket.
         if !self.io.queue.is_current(event) {
             return;
         }

@@ -1,5 +1,5 @@
-//! A connection whose socket is read and written when it is ready. The readiness models and the model `workers` use
-//! this type.
+//! A connection whose socket is read and written when the socket is ready. The readiness models and the model `workers`
+//! use this type.
 //!
 //! While output waits, the connection is not read. If a peer does not read, the server therefore stores at most one
 //! piece of output (64 KiB) for this peer.
@@ -12,8 +12,8 @@ use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
 use crate::strategies::ReadTurn;
 
-/// Maximum number of bytes written to one connection in one turn. A large reply therefore delays other connections only
-/// briefly.
+/// Maximum number of bytes written to one connection in one turn. Because of this limit, a large reply delays other
+/// connections only briefly.
 const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
 
 /// Readiness that a connection waits for.
@@ -28,8 +28,8 @@ pub(crate) struct Want {
 pub(crate) enum Turn {
     /// The connection waits until its socket is ready for reading or writing.
     Wait(Want),
-    /// The connection has used up its turn, although more bytes may be read or written. Another turn must follow, even
-    /// without an event.
+    /// The connection has used up its turn, but more bytes may be available for reading or writing. Another turn must
+    /// follow, even without an event.
     Again(Want),
     Close(End),
 }
@@ -96,7 +96,7 @@ impl Conn {
         }
     }
 
-    /// Writes waiting output, reads requests, and writes answers. Returns true if the turn was used up.
+    /// Writes waiting output, reads requests, and writes answers. Returns true if this used up the turn.
     fn exchange(
         &mut self,
         readable: bool,

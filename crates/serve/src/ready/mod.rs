@@ -17,8 +17,8 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// Divisor for ending a wait early. A wait for a scheduled write ends early by the remaining time divided by this
-/// number.
+/// Divisor for ending a wait early. A wait for the time of a scheduled write is shortened by the remaining time divided
+/// by this number.
 const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;
@@ -27,8 +27,8 @@ pub(crate) const WAKER: u32 = u32::MAX - 1;
 
 /// Mechanism that tells a thread which descriptors are ready.
 pub(crate) trait Readiness {
-    /// True if the mechanism is edge-triggered. Such a mechanism reports only changes, so each connection is served
-    /// until its socket would block.
+    /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
+    /// served until its socket would block.
     const EDGE: bool;
     /// True if the mechanism does not report descriptors that are already ready when they are added. New connections
     /// are then read without waiting for an event.
@@ -66,13 +66,14 @@ pub(crate) struct Worker<R> {
     conns: Slab<Conn>,
     scratch: Scratch,
     again: Vec<u32>,
-    /// True if more connections may be waiting for accept, because an edge-triggered poller reports them only once.
+    /// True if more connections may be waiting for accept. An edge-triggered poller reports waiting connections only
+    /// once.
     accept_again: bool,
     /// Number of connections with waiting output.
     blocked: u32,
     /// Times at which connections will have more to write, and their tokens. The earliest time is on top.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// True if the service's connections send at times of their own.
+    /// True if the service's connections send at planned times, and not only in response to input.
     is_timed: bool,
     /// For the strategy `limits`: true if so many connections have waiting output that no other connection is read.
     held: bool,
@@ -133,7 +134,7 @@ impl<R: Readiness> Worker<R> {
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
         // The kernel may end a wait late, by up to 0.5 % of its length. The last part of the time is therefore a
-        // second, short wait, which ends late by very little.
+        // second, short wait, which ends only slightly late.
         let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
         let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));
         let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;
@@ -175,7 +176,7 @@ impl<R: Readiness> Worker<R> {
         }
         while self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= self.shard.now_ns) {
             // If the connection has ended, another connection may have its token. An additional turn does no harm to
-            // that connection.
+            // the other connection.
             self.due.pop().into_iter().for_each(|Reverse((_, token))| self.turn(token, false, false));
         }
     }

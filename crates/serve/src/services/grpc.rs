@@ -28,7 +28,8 @@ struct Calls {
     now_s: AtomicU64,
     answer: Arc<Page>,
     no_call: Arc<Page>,
-    /// Times of the messages, and the length of each message, if each call is answered by a stream; otherwise `None`.
+    /// If a stream answers each call, the times of the stream's messages and the length of each message; otherwise
+    /// `None`.
     stream: Option<(Arc<StreamPlan>, usize)>,
 }
 

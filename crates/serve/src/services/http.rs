@@ -106,8 +106,8 @@ impl Service for Http {
     }
 
     fn tick(&self, now_s: u64) {
-        // The time is stored only if it has changed, because each store removes the cache line from the caches of other
-        // CPUs.
+        // The time is stored only if it has changed, because each store invalidates the cache line in the caches of
+        // other CPUs.
         if self.site.now_s.load(Ordering::Relaxed) != now_s {
             self.site.now_s.store(now_s, Ordering::Relaxed);
         }
@@ -162,7 +162,8 @@ const BURST_NS: f64 = 1e8;
 /// refused while the bucket is empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time of the next token, nanoseconds. A time in the past means that tokens are left (virtual scheduling).
+    /// Time of the next token, nanoseconds. If this time is in the past, the bucket still has tokens (virtual
+    /// scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }
@@ -205,7 +206,8 @@ mod tests {
         assert_eq!(refused("5", 200), 0);
         assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
         assert_eq!(refused("5", 0), 39);
-        // At a limit of 100 requests/s, the requests of a tenth of a second may arrive all at once.
+        // At a limit of 100 requests/s, the requests of a tenth of a second may arrive at the same time without being
+        // refused.
         assert!((29..=30).contains(&refused("100", 0)), "{}", refused("100", 0));
     }
 }

@@ -37,7 +37,7 @@ pub struct ServiceSpec {
 /// Function that opens a service with the user's settings and options.
 pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeError>;
 
-/// Ways in which a service is started.
+/// Way in which a service is started.
 #[derive(Clone, Copy)]
 pub enum ServiceKind {
     /// The service creates sessions, which the I/O models serve.

@@ -2,7 +2,7 @@
 //! NT*, 1993.
 //!
 //! The user names the file with `--root`. Otherwise, the service creates an unnamed file in the temporary directory.
-//! The first attempt to read is not allowed to wait for the disk (RWF_NOWAIT, preadv2(2)). The result of this attempt
+//! The first attempt to read a record must not wait for the disk (RWF_NOWAIT, preadv2(2)). The result of this attempt
 //! shows whether the record is in the page cache or on the disk. Without the page cache (O_DIRECT), all records come
 //! from the disk.
 
@@ -83,7 +83,7 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    // The number makes file names unique, because a process may run several servers with a temporary file.
+    // The number makes the names of temporary files unique, because a process may run several servers.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = std::env::temp_dir().join(name);
@@ -104,8 +104,8 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
 }
 
 /// Reads the temporary file once. Without this read, new pages might leave the cache before a client requests them. The
-/// first read also updates the access time, which a read with RWF_NOWAIT refuses to do. Neither a missing page nor an
-/// old access time should make a client's read count as a disk read.
+/// first read also updates the file's access time; a read with RWF_NOWAIT would fail instead of updating it. Neither a
+/// missing page nor an old access time should make a client's read count as a disk read.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))

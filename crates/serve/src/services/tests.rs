@@ -153,7 +153,7 @@ fn the_reply_of_a_busy_server_follows_its_protocol() {
     let busy = |name| String::from_utf8_lossy(service(name, &[]).busy_reply()).into_owned();
     assert!(busy("http").starts_with("HTTP/1.1 503 ") && busy("ws").starts_with("HTTP/1.1 503 "));
     assert!(busy("redis").starts_with("-ERR ") && busy("memcached").starts_with("SERVER_ERROR "));
-    // HTTP/2 permits no reply of a busy server before the handshake.
+    // HTTP/2 does not allow a busy server to send a reply before the handshake.
     assert_eq!(busy("h2"), "");
 }
 

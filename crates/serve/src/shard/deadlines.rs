@@ -31,7 +31,7 @@ impl Shard {
         self.next_sweep_ns.is_some_and(|due| due <= self.now_ns)
     }
 
-    /// Sets a deadline for the head of a request if the head is incomplete.
+    /// Starts to check the deadline for the head of a request, if the head is incomplete.
     #[inline]
     pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
         if self.setup.policy.head_ms > 0 && activity.starts_head_watch() {

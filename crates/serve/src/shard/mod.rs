@@ -111,7 +111,7 @@ impl Shard {
     }
 
     /// Counts a connection that has ended, and stores its session for a later connection. Returns true if a worker slot
-    /// is now free, which the caller must pass on with [`Shard::next_in_line`].
+    /// is now free. The caller must then call [`Shard::next_in_line`] to pass the slot on.
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
         let activity = connection.activity;
@@ -156,8 +156,8 @@ impl Shard {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the queue for worker slots. This is the case if the
-    /// connection has completed a request while other connections wait.
+    /// Returns true if a connection must go to the end of the queue for worker slots. A connection must do so if it has
+    /// completed a request while other connections wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

@@ -5,7 +5,8 @@ use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
 use crate::strategies::{Active, Refuse};
 
-/// Worker slots of a thread. Without the strategy `high-throughput`, every connection is served.
+/// Worker slots of a thread. Without the strategy `high-throughput`, there are no slots, and every connection is
+/// served.
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,
@@ -37,8 +38,8 @@ impl Slots {
     /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // The ticket is also removed if the connection was waiting. Otherwise, the connection's entry in the queue
-            // would later take a worker slot.
+            // The ticket is also removed if the connection was waiting. Otherwise, the ended connection's entry in the
+            // queue would later get a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

@@ -3,7 +3,8 @@
 //!
 //! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after an
 //! exchange, or after `active_idle_ms` without data. The connection then goes to the end of the queue. The option
-//! `waiting` limits the length of the queue. Further connections are refused by a busy reply, a close or a reset.
+//! `waiting` limits the length of the queue. If the queue is full, further connections are refused by a busy reply, a
+//! close or a reset.
 
 use std::collections::VecDeque;
 
@@ -29,8 +30,8 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     Ok(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Queue of connections that wait for worker slots. Each entry has a ticket, by which entries of closed connections are
-/// recognized.
+/// Queue of connections that wait for worker slots. Each entry has a ticket, which shows whether the entry belongs to a
+/// closed connection.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingLine {
     taken: u32,
@@ -89,7 +90,7 @@ mod tests {
         let (a, b) = (line.wait(10), line.wait(11));
         assert!(!line.may_wait(&active));
         assert_eq!(line.next(|t, ticket| (t, ticket) == (10, a)), Some(10));
-        // Connection 11 was closed, so no connection takes the slot.
+        // Connection 11 was closed, so no connection gets the slot.
         assert_eq!(line.next(|t, ticket| (t, ticket) == (11, b + 1)), None);
         assert!(line.enter(&active) && !line.enter(&active));
     }

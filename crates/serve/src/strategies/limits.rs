@@ -2,14 +2,14 @@
 //! not send.
 //!
 //! If none of a peer's waiting output could be sent for `unsent_ms`, the peer's connection is closed, counted and
-//! reported. The same happens to a peer that sends nothing for `silent_ms`. In each thread, at most `sends` connections
-//! may have waiting output. When this number is reached, no other connection is read. (The server of the Windows study
-//! has one thread.)
+//! reported. The connection of a peer that sends nothing for `silent_ms` is also closed, counted and reported. In each
+//! thread, at most `sends` connections may have waiting output. When this number is reached, the thread reads from no
+//! other connection. (The server of the Windows study (Jones and Deshpande, 2000) has one thread.)
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};
 
-/// Default maximum number of outstanding sends, as in the Windows study.
+/// Default maximum number of outstanding sends, as in the Windows study (Jones and Deshpande, 2000).
 pub(crate) const SENDS: u32 = 200;
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {

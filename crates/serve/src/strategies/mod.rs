@@ -23,7 +23,7 @@ pub struct StrategySpec {
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// Name of the strategy in the Windows study.
+    /// Name of the strategy in the Windows study (Jones and Deshpande, 2000).
     pub original: &'static str,
     make: fn(&Options<'_>) -> Result<Policy, ServeError>,
 }

@@ -34,8 +34,8 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 
 impl Policy {
     /// Policy without a strategy. In one turn, a connection is read at most four times, up to 64 KiB each time. A read
-    /// that returns fewer bytes ends the turn's reading (with an edge-triggered model, only until the peer has closed
-    /// its side).
+    /// that returns fewer bytes is the last one of the turn. In an edge-triggered model, this rule ends when the peer
+    /// has closed its side.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -92,8 +92,8 @@ impl LimitHit {
 }
 
 impl Limits {
-    /// Returns the limit that a connection exceeds, if any. Times are in milliseconds of the same clock; `blocked_ms`
-    /// is 0 if no output waits.
+    /// Returns the limit that a connection exceeds, if any. All times are in milliseconds of the monotonic clock;
+    /// `blocked_ms` is 0 if no output waits.
     pub(crate) fn hit(&self, now_ms: u32, heard_ms: u32, blocked_ms: u32) -> Option<LimitHit> {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);

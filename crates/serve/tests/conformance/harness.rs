@@ -45,8 +45,8 @@ impl Left {
         Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
     }
 
-    /// Waits for at most `patience` until the resources are the same as in `before`. Descriptors may be closed a moment
-    /// after their thread has ended.
+    /// Waits for at most `patience` until the resources are the same as in `before`. A descriptor may be closed a
+    /// moment after its thread has ended.
     fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
         let deadline = Instant::now() + patience;
         loop {
@@ -107,7 +107,7 @@ pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::
     for _ in 0..ROUNDS {
         let before = Left::now();
         let mut stats = round(plan, &use_it);
-        // This memory, which holds the peers' addresses, belongs to the caller.
+        // The memory with the peers' addresses belongs to the caller, so it does not count as leaked.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
         let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));

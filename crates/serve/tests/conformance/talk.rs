@@ -33,8 +33,8 @@ pub(crate) struct Talk {
     pub(crate) ask: Vec<u8>,
     /// A request of the long exchange.
     pub(crate) long_ask: Vec<u8>,
-    /// Number of requests in the long exchange. Together they move 16 MiB in at least one direction. The number is 0 if
-    /// another service tests the same code.
+    /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The number
+    /// is 0 if another service tests the same code.
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
@@ -82,7 +82,7 @@ impl Talk {
         ask
     }
 
-    /// Returns the bytes of `asks` requests. The connection has already sent `after` requests before them.
+    /// Returns the bytes of `asks` requests. The connection has already sent `after` earlier requests.
     pub(crate) fn asks(&self, after: usize, asks: usize) -> Vec<u8> {
         (after..after + asks).flat_map(|at| self.nth(&self.ask, at).into_owned()).collect()
     }

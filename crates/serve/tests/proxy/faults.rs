@@ -48,7 +48,7 @@ fn each_fault_has_its_status() {
 #[test]
 fn an_incomplete_response_ends_the_connection_and_never_looks_complete() {
     each_backend(|events| {
-        // The upstream server sends half of the body, and then stays silent or closes.
+        // The upstream server sends half of the body, and then sends nothing more or closes the connection.
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345").unwrap();

@@ -1,4 +1,5 @@
-//! Backpressure in both directions: if a receiver does not read, its sender must stop, but other connections must not.
+//! Backpressure in both directions: if a receiver does not read, its sender must stop sending, but other connections
+//! must continue.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! HAProxy and nginx in front of and behind loadline's servers. The server behind must not execute a request that the
-//! server in front did not see.
+//! server in front did not recognize as a request.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -127,7 +127,7 @@ fn our_proxy_forwards_no_malformed_request_to_other_servers() {
             let answer = say(server.local_addr(), &bytes);
             assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{name}: {} gave {answer}", text(&bytes));
         }
-        // The log must contain one hidden request for each valid message, and none for the malformed messages.
+        // The log must contain the hidden request once for each valid message, and never for a malformed message.
         let hidden = || log(&back).matches("/hidden").count();
         let until = Instant::now() + Duration::from_secs(20);
         while hidden() < right().count() && Instant::now() < until {

@@ -95,7 +95,7 @@ fn the_server_refuses_malformed_messages_and_ends_the_connection() {
     }
 }
 
-/// Starts an upstream server that answers any bytes that end like a head, and records all bytes.
+/// Starts an upstream server that accepts anything: it answers any bytes that end like a head, and records all bytes.
 fn credulous() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let remembers = seen.clone();
@@ -124,7 +124,8 @@ fn the_proxy_forwards_no_malformed_message() {
             assert_eq!(seen, "", "{name}");
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
         }
-        // The proxy has already forwarded the head before the malformed chunks, so there may be an answer.
+        // The proxy has already forwarded the head before the malformed chunks, so the upstream server may have sent an
+        // answer.
         let passed = seen.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         assert!(!seen.contains("/hidden") && passed.is_empty(), "{name}: {seen}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{name}: {answer}");

@@ -10,7 +10,7 @@ use crate::strategies::Limits;
 /// is shorter.
 #[derive(Default)]
 pub(super) struct HeadTimer {
-    /// True if the current timeout limits a request head.
+    /// True if the timeout that is set now limits a request head.
     for_head: bool,
 }
 

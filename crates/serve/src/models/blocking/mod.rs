@@ -1,10 +1,10 @@
-//! Blocking server of the Windows study, with two threads per connection. One thread receives and puts answers into a
-//! queue, and the other thread sends these answers. All system calls block.
+//! Blocking server of the Windows study (Jones and Deshpande, 2000), with two threads per connection. One thread
+//! receives and puts answers into a queue, and the other thread sends these answers. All system calls block.
 //!
 //! The number of connections is limited by the number of threads (memory of their stacks, process IDs, threads-max). A
 //! connection for which no threads can be started is reset, because a Linux listener itself never refuses a connection.
 //!
-//! Cost of an event: a recv, a send, and two thread switches, which use a condition variable.
+//! Cost of an event: one recv, one send, and two thread switches by means of a condition variable.
 
 mod head_timer;
 mod queue;
@@ -136,7 +136,7 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
         }
         if !timer.before_read(&connection.activity, now_ms(), shared.head_ms, shared.limits, stream) {
             // The close is counted before the peer gets the response. The counts are therefore right when the peer has
-            // read it.
+            // read the response.
             close_at_limit(shared, stream, LimitHit::SlowHead);
             connection.head_is_late();
             continue;
@@ -199,7 +199,8 @@ fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
     Ok(connection.settle(now_ms()))
 }
 
-/// Closes the server's side and continues to read for some time, because closing at once could destroy the last reply.
+/// Closes the server's side and continues to read for some time. If the socket were closed at once, the last reply
+/// could be lost.
 fn linger(shared: &Shared, stream: &TcpStream, connection: &mut Connection, input: &mut [u8]) -> End {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_millis(LINGER_MS.into())));
@@ -223,7 +224,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
                         close_at_limit(shared, stream, LimitHit::Unread);
                     }
                     queue.give_up();
-                    // The shutdown wakes the receiver, which may be blocked in a read.
+                    // This shutdown wakes the receiving thread, which may be blocked in a read.
                     let _ = stream.shutdown(Shutdown::Both);
                     return;
                 }

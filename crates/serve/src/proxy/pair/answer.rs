@@ -18,7 +18,7 @@ impl Pair {
             Read::Bytes(n) => {
                 self.progress_ms = io.now_ms;
                 self.kept = false;
-                // The buffer is moved out of `io` while its bytes are used, and is then moved back.
+                // The buffer is moved out of `io` while `answer` uses its bytes, and is then moved back.
                 let buffer = std::mem::take(&mut io.buffer);
                 let next = self.answer(io, &buffer[..n]);
                 io.buffer = buffer;
@@ -126,13 +126,13 @@ impl Pair {
             return self.end(io);
         }
         self.phase = Phase::Idle;
-        // If the client has already sent another request, this request waits until the other clients have had their
-        // turn.
+        // If the client has already sent another request, the other clients have their turn before this request is
+        // handled.
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
-    /// Handles the end of the upstream connection. This end completes a response without a declared length. Otherwise,
-    /// the end comes too early.
+    /// Handles the end of the upstream connection. The end completes a response without a declared length. For any
+    /// other response, the end comes too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

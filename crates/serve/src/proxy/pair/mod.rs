@@ -79,8 +79,8 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// True if the proxy may still send an interim response for this request. The proxy sends at most one, to find out
-    /// if the client has left.
+    /// True if the proxy may still send an interim response for this request. The proxy sends at most one interim
+    /// response, to find out whether the client has left.
     may_probe: bool,
     /// True once the final response has begun. No other status can then be sent.
     response_begun: bool,
@@ -136,14 +136,14 @@ impl Pair {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if the client could leave unnoticed. This is the case if an exchange is in progress, the proxy does
-    /// not read from the client, and no event would report a reset.
+    /// Returns true if the client could leave unnoticed. A client could leave unnoticed if an exchange is in progress,
+    /// the proxy does not read from the client, and no event would report a reset.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
 
-    /// Returns true if the event queue should report data from the client or the end of its data. A client with unread
-    /// bytes cannot be watched, because a level-triggered backend would report these bytes in every call.
+    /// Returns true if the event queue must report when data arrives from the client or when this data ends. A client
+    /// with unread bytes cannot be watched, because a level-triggered backend would report these bytes in every call.
     pub(super) fn watches_client(&self) -> bool {
         self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }

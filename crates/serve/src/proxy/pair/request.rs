@@ -21,7 +21,7 @@ impl Pair {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // Bytes that arrived together with the previous request are parsed first.
+        // Bytes that arrived together with the previous request are parsed before the socket is read again.
         let mut looked = false;
         loop {
             if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
@@ -90,7 +90,8 @@ impl Pair {
         if self.connecting {
             self.to_upstream.push(&self.request);
         } else if self.to_upstream.send(&mut end, &self.request).is_err() {
-            // The connection is already broken. The next read will report this, and another connection is then tried.
+            // The connection is already broken. The next read will report the error, and the proxy then tries another
+            // connection.
             end.readable = true;
         }
         self.upstream = Some(end);
@@ -148,7 +149,7 @@ impl Pair {
         let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
         if !self.input.is_empty() {
             let Ok(own) = self.upload.take(&self.input) else { return Err(self.refuse(io, 400)) };
-            // If the upstream connection is broken, the next read reports this.
+            // If the upstream connection is broken, the next read reports the error.
             let _ = self.to_upstream.send(upstream, &self.input[..own]);
             self.input.drain(..own);
             return Ok(if self.upload.done() { Next::Wait } else { Next::Again });
@@ -169,7 +170,7 @@ impl Pair {
                 Ok(if more { Next::Again } else { Next::Wait })
             }
             Read::Nothing => Ok(Next::Wait),
-            // The request is incomplete, so there will be no response.
+            // The client's request is incomplete, so there will be no response.
             Read::End | Read::Broken => Err(Next::Close),
         }
     }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::services::tests::service;
 
-    /// With a name instead of a number, the option `events` selects a backend of the event API.
+    /// If the option `events` is a name and not a number, it selects a backend of the event API.
     #[test]
     fn a_service_streams_if_it_gets_a_number_of_events() {
         for name in ["h2", "grpc", "ws"] {

@@ -5,7 +5,7 @@ use fastrand::Rng;
 use crate::{Options, ServeError};
 
 /// Fraction of the gaps of [`Profile::Tokens`] that are 0. All gaps that are neither 0 nor long lie between 0.5 and 1.5
-/// times the mean gap, so the mean stays the same.
+/// times the mean gap, so that the mean of all gaps is the mean gap.
 const TOGETHER: f64 = 0.08;
 /// Fraction of the gaps of [`Profile::Tokens`] that are long.
 const LONG: f64 = 0.02;
@@ -39,7 +39,7 @@ pub(super) struct Schedule {
 /// Times of the events of one stream.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
-    /// Time of the next event; after the last event, time of the end.
+    /// Time of the next event. After the last event, the time at which the stream ends.
     pub(super) next_ns: u64,
     /// Number of events sent so far.
     pub(super) sent: u64,
