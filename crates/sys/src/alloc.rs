@@ -13,7 +13,7 @@ pub struct CountingAllocator;
 static ARMED: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Name prefix of the threads whose allocations are counted: the threads of the load generator.
+/// Prefix of the names of those threads whose allocations are counted: the threads of the load generator.
 const WATCHED_PREFIX: &[u8] = b"load-";
 
 thread_local! {
@@ -82,7 +82,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 }
 
 /// Returns freed memory to the kernel, as far as the system's allocator supports it. A process that continues with
-/// another task is then as small as a newly started process.
+/// another task then needs no more memory than a newly started process.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) takes no pointer, only touches free memory, and is thread-safe.

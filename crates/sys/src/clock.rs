@@ -1,6 +1,6 @@
 //! Clocks: the monotonic clock used for all measurements, CPU time, and sleeping until a given time. Source:
 //! clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading the monotonic clock or the real-time clock needs no
-//! system call (vDSO). Reading CPU time needs one.
+//! system call (vDSO). Reading CPU time needs a system call.
 
 use rustix::thread::{self, ClockId, Timespec};
 
@@ -10,7 +10,7 @@ pub fn monotonic_ns() -> u64 {
     read(rustix::time::ClockId::Monotonic)
 }
 
-/// Returns the nanoseconds since the epoch (CLOCK_REALTIME).
+/// Returns the nanoseconds since 1970 (CLOCK_REALTIME).
 #[inline]
 pub fn realtime_ns() -> u64 {
     read(rustix::time::ClockId::Realtime)
@@ -27,7 +27,7 @@ pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// Time zero of a trial, on the monotonic clock of this machine.
+/// Start time of a trial (one load), on the monotonic clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 

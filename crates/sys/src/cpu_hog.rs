@@ -23,7 +23,7 @@ pub struct CpuHog {
 
 impl CpuHog {
     /// Starts a child on `cpu`. Each element of `times` is a start and an end (CLOCK_MONOTONIC, nanoseconds,
-    /// ascending). The child spins from each start to the end that belongs to it, sleeps otherwise, and ends after the
+    /// ascending). The child uses the CPU from each start to its end, sleeps at all other times, and exits after the
     /// last element.
     pub fn start(cpu: u32, times: &[(u64, u64)]) -> Result<Self> {
         let parent = std::process::id();
@@ -62,11 +62,12 @@ fn enter(cpu: u32, parent: u32) -> Result<()> {
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
     }
     if std::os::unix::process::parent_id() != parent {
-        // The parent ended before the child asked the kernel to kill it together with the parent.
+        // The parent ended before this child asked the kernel to kill it together with the parent, so the child ends
+        // here.
         return Err(Errno::SRCH);
     }
     limits::confine_to_cpus(&[cpu])?;
-    // Errors are ignored: without privilege or autogroups, the child runs with the usual priority.
+    // Errors are ignored. Without privilege or autogroups, the child runs with the usual priority.
     let _ = limits::set_nice(NICE);
     let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     Ok(())

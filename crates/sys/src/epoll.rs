@@ -8,7 +8,7 @@ use rustix::event::epoll as rx;
 
 use crate::Result;
 
-/// Requested events as epoll bits: `Interest::IN | Interest::EDGE`, …
+/// Requested events as epoll bits, for example `Interest::IN | Interest::ET`.
 pub use rustix::event::epoll::EventFlags as Interest;
 
 /// An epoll instance.

@@ -9,7 +9,7 @@ use std::fs;
 use crate::map::{Map, PAGE_BYTES};
 use crate::{Errno, limits};
 
-/// Descriptor limit per process that is enough for any usual load.
+/// Limit on descriptors per process that is high enough for any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
 /// Memory that a new thread needs, bytes: the default stack of the standard library and its guard page.

@@ -1,5 +1,5 @@
-//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. Delays of
-//! this thread come from the machine, its hypervisor or its scheduler, and not from a slow server.
+//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. If this
+//! thread wakes late, the cause is the machine, its hypervisor or its scheduler, and not a slow server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ const MIN_PAUSE_NS: u64 = 2_000_000;
 /// Maximum number of recorded pauses. If more pauses occur, the shortest ones are dropped.
 pub const MAX_PAUSES: usize = 10_000;
 
-/// Time in which the thread should have run but did not, in nanoseconds of the monotonic clock.
+/// Pause: a time in which the thread should have run but did not, in nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Time at which the thread should have woken.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
-/// Number of signals that do not end the process. The signal after them ends the process.
+/// Number of signals that do not end the process. The next signal after them ends the process.
 static SIGNALS_SURVIVED: AtomicU32 = AtomicU32::new(2);
 
 /// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].
@@ -23,8 +23,8 @@ pub fn catch() -> Result<()> {
     if is_ignored(libc::SIGHUP)? { Ok(()) } else { install(libc::SIGHUP) }
 }
 
-/// Counts signals as [`catch`] does, but no signal ends the process. Use this function only in programs that have a
-/// change to undo and will soon end by themselves.
+/// Counts signals as [`catch`] does, but no number of signals ends the process. Use this function only in programs that
+/// must undo a change and will soon end by themselves.
 pub fn catch_every() -> Result<()> {
     SIGNALS_SURVIVED.store(u32::MAX, Ordering::Relaxed);
     catch()

@@ -72,7 +72,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
 }
 
 /// Confines the calling thread, and threads that it starts later, to these CPUs. CPU numbers beyond the range of the
-/// kernel interface are ignored. If no number is left, the call fails with EINVAL.
+/// kernel interface are ignored. If all numbers are ignored, the call fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -101,7 +101,7 @@ fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
 /// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
-    // The kernel silently leaves out CPUs that are unavailable. The call fails only if no CPU of the list is available.
+    // The kernel silently ignores CPUs that are unavailable. The call fails only if no CPU of the list is available.
     let given = confined.and_then(|()| allowed_cpus());
     let missing = match &given {
         Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),

@@ -58,7 +58,7 @@ impl Map {
         self.len == 0
     }
 
-    /// Returns the byte at `at`; 0 beyond the end.
+    /// Returns the byte at `at`. Returns 0 if `at` is beyond the end.
     #[inline]
     pub fn get(&self, at: usize) -> u8 {
         if at >= self.len {

@@ -1,6 +1,7 @@
 //! Netlink messages: a socket, requests with attributes, and iteration over the answers. Source: netlink(7).
 //!
-//! All numbers have the machine's byte order. An iteration ends at a length field that exceeds the rest of the message.
+//! All numbers have the machine's byte order. An iteration over parts of a message ends at a length field that exceeds
+//! the rest of the message.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;

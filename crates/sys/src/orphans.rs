@@ -18,7 +18,7 @@ pub fn start_bound(command: &mut Command) -> std::io::Result<Child> {
     let parent = std::process::id();
     let bind = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the call above took effect.
+        // The parent may have ended before the kernel knew that it must kill this process at the parent's end.
         if std::os::unix::process::parent_id() == parent { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: the closure runs between fork and exec. The closure makes two system calls and allocates nothing.

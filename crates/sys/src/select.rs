@@ -1,5 +1,5 @@
-//! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023, but the kernel reads as
-//! many 64-bit words as the highest descriptor needs. Source: pselect6 in the kernel's fs/select.c.
+//! select(2) over bit arrays of any width. The C library's `fd_set` has no room for descriptors above 1023, but the
+//! kernel reads as many 64-bit words as the highest descriptor needs. Source: pselect6 in the kernel's fs/select.c.
 
 use std::os::fd::RawFd;
 

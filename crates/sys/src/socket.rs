@@ -52,8 +52,8 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Puts a socket back into its state before connect(). An explicit binding stays (connect(2), AF_UNSPEC). In the state
-/// SYN_SENT, neither this call nor close() sends a packet.
+/// Puts a socket back into its state before connect(). An explicit binding remains in effect (connect(2), AF_UNSPEC).
+/// In the state SYN_SENT, neither this call nor close() sends a packet.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
     net::connect_unspec(fd)

@@ -79,9 +79,9 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
     turn_off(control, name, &SEGMENTS)
 }
 
-/// Makes the kernel compute the checksums of packets that an interface sends. A veth interface normally leaves the
-/// checksums out. Frames that pass through a program would then have no checksums. Parameters and result are as for
-/// [`offloads_off`].
+/// Makes the kernel compute the checksums of packets that an interface sends. A veth interface normally does not
+/// compute these checksums. Frames that pass through a program would then have no valid checksums. Parameters and
+/// result are as for [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

@@ -74,9 +74,9 @@ pub struct FullScreen {
 }
 
 impl FullScreen {
-    /// Prepares the terminal on standard output for a full-screen view. If standard input is a terminal, too, each key
-    /// arrives at once, and not only at the end of a line. Ctrl-C still raises SIGINT. Fails if another view uses the
-    /// terminal.
+    /// Prepares the terminal on standard output for a full-screen view. If standard input is also a terminal, the
+    /// program receives each key at once, and not only at the end of a line. Ctrl-C still raises SIGINT. Fails if
+    /// another view uses the terminal.
     pub fn take() -> Result<Self> {
         SAVED.state.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Relaxed).map_err(|_| Errno::BUSY)?;
         let keys = isatty(rustix::stdio::stdin()) && save_and_set().is_ok();

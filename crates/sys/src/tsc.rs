@@ -26,8 +26,8 @@ pub struct Calibration {
     /// Median number of counts between two readings with nothing between them. This number is subtracted from each
     /// timing.
     pub overhead: u64,
-    /// Difference between the second-highest and the second-lowest of six measured rates, divided by their mean. Above
-    /// 0.01, the counter is unreliable.
+    /// Difference between the second-highest and the second-lowest of six measured rates, divided by their mean. If
+    /// this value is above 0.01, the counter is unreliable.
     pub spread: f64,
 }
 

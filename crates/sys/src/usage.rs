@@ -4,7 +4,7 @@ use std::io;
 use std::mem::MaybeUninit;
 
 /// Returns the CPU time, user and system, of all child processes that have ended and were waited for, in microseconds.
-/// The time includes that of the children's own children that had ended and were waited for.
+/// The result includes the CPU time of the children's own children that had ended and were waited for.
 pub fn children_cpu_us() -> io::Result<f64> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. An all-zero `rusage` is valid, too.

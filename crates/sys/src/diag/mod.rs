@@ -58,8 +58,8 @@ impl Diag {
     }
 
     /// Calls `each` with the remote address and the inode of every established connection to a local port. The inode is
-    /// 0 while the connection waits to be accepted. The kernel leaves out `tcp_info`, so a dump of tens of thousands of
-    /// connections takes little time.
+    /// 0 while the connection waits to be accepted. The request does not ask for `tcp_info`, so a dump of tens of
+    /// thousands of connections takes little time.
     pub fn peers(&mut self, v6: bool, port: u16, mut each: impl FnMut(SocketAddr, u32)) -> Result<()> {
         let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
         self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, 0, ESTABLISHED), &filter], |_, payload| {
@@ -97,7 +97,7 @@ impl Diag {
 
     /// Calls `each` with open connections, including those that the peer has closed (CLOSE_WAIT), until `each` returns
     /// [`DumpControl::Stop`]. After a stop, drop this socket and open another one, because the kernel still keeps the
-    /// rest of the dump. The kernel applies the filter.
+    /// rest of the dump. The kernel itself applies the filter.
     pub fn connections(
         &mut self,
         v6: bool,

@@ -14,13 +14,13 @@ const INET: u8 = 2;
 pub(super) const INET6: u8 = 10;
 /// `IPPROTO_TCP` as a byte of the request.
 const TCP: u8 = 6;
-/// Opcode of a filter program that tests whether the local port is at least a value.
+/// Opcode (in a filter program) that tests whether the local port is at least a given value.
 const LOCAL_AT_LEAST: u8 = 2;
-/// Opcode of a filter program that tests whether the local port is at most a value.
+/// Opcode (in a filter program) that tests whether the local port is at most a given value.
 const LOCAL_AT_MOST: u8 = 3;
-/// Opcode of a filter program that tests whether the remote port is at least a value.
+/// Opcode (in a filter program) that tests whether the remote port is at least a given value.
 const REMOTE_AT_LEAST: u8 = 4;
-/// Opcode of a filter program that tests whether the remote port is at most a value.
+/// Opcode (in a filter program) that tests whether the remote port is at most a given value.
 const REMOTE_AT_MOST: u8 = 5;
 
 /// Builds a `struct inet_diag_req_v2`.
@@ -34,8 +34,8 @@ pub(super) fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
 }
 
 /// Builds the attribute with the filter program of a request. The result is empty if the filter selects all
-/// connections. Each port takes two comparisons, because a comparison for equality exists only since kernel 4.16. A
-/// failed comparison jumps to 4 bytes past the end of the program, which rejects the connection.
+/// connections. Each port needs two comparisons (at least, at most), because a comparison for equality exists only
+/// since kernel 4.16. A failed comparison jumps to 4 bytes past the end of the program, which rejects the connection.
 pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     let local = filter.local_port.map(|port| [(LOCAL_AT_LEAST, port), (LOCAL_AT_MOST, port)]);
     let remote = filter.remote_port.map(|port| [(REMOTE_AT_LEAST, port), (REMOTE_AT_MOST, port)]);
@@ -56,8 +56,8 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
 }
 
 /// Builds the attribute with a filter program that rejects all connections with this port at either end. The program
-/// accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the second one.
-/// The kernel accepts a jump only to an instruction that a successful comparison can reach.
+/// accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the second
+/// comparison. The kernel accepts only jumps to instructions that the program reaches if all its comparisons succeed.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;
     /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.

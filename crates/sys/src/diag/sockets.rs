@@ -15,7 +15,7 @@ pub struct Listener {
     /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
     /// this limit.
     pub limit: u32,
-    /// Number of connection requests dropped at this socket; `None` if the kernel does not report them.
+    /// Number of connection requests dropped at this socket; `None` if the kernel does not report this number.
     pub drops: Option<u32>,
     /// True for an IPv6 socket that accepts no IPv4 connections.
     pub v6_only: bool,
@@ -32,7 +32,8 @@ pub struct Connection {
     pub receive_queue: u32,
     /// Number of bytes written by the program but not yet acknowledged by the peer.
     pub send_queue: u32,
-    /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report the fill level.
+    /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report how full the buffer
+    /// is.
     pub write_full: Option<bool>,
     /// `tcp_info`; `None` if the kernel left it out.
     pub info: Option<TcpInfo>,
@@ -103,7 +104,7 @@ pub struct OtherConnection {
     pub name: SocketName,
 }
 
-/// Counters of sent and received segments, and the times since the last ones, from `struct tcp_info`.
+/// Counters of sent and received segments, and the times since data was last sent and received, from `struct tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Number of segments with data that were sent since the connection began.

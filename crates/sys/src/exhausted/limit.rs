@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A limit of the kernel, and how much of it is in use.
+/// A limit of the kernel, and the used part of this limit.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     pub(super) used: u64,
     pub(super) most: u64,
-    /// Sentence with both numbers and the command that raises the limit.
+    /// Sentence that states the limit and the used part, and the command that raises the limit.
     pub(super) sentence: String,
 }
 

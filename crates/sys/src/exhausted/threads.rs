@@ -7,7 +7,7 @@ use std::path::Path;
 use super::limit::{Limit, groups, number_in};
 use crate::limits;
 
-/// Limit on processes and threads that is enough for any usual load: a few generators of about five threads each.
+/// Limit on processes and threads that is high enough for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
 /// Maximum number of processes and threads that are assumed to have ended between the failed start and the reading of

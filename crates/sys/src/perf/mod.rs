@@ -19,8 +19,8 @@ use ring::Ring;
 
 /// Sampler of the CPU time of chosen threads and of threads that they start later, or of all threads.
 ///
-/// At each context switch of a sampled thread, the kernel does extra work for about 2.6 µs. While the event is
-/// disabled, the extra work takes a third of this time. [`Self::clear`] ends the extra work.
+/// At each context switch of a sampled thread, the kernel does extra work for about 2.6 µs. While the thread's event is
+/// disabled, the extra work takes a third of this time. After [`Self::clear`], the kernel does no extra work.
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,

@@ -4,8 +4,8 @@
 //!
 //! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. It can use a table of
 //! registered files, multishot accept and receive, a provided buffer ring, and skipped completions of successful
-//! operations. It uses min-wait timeouts if the kernel has them. This module never repeats an operation: completions
-//! report each result, and the caller decides.
+//! operations. The ring uses min-wait timeouts if the kernel supports them. This module never repeats an operation:
+//! completions report each result, and the caller decides.
 
 mod address;
 mod buffers;

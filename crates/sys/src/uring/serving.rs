@@ -58,7 +58,7 @@ impl Ring {
         self.push_send(file, bytes.as_ptr(), bytes.len(), op_flags, user)
     }
 
-    /// Closes a file, whether it is a registered file or a descriptor.
+    /// Closes a file, which may be a registered file or a descriptor.
     #[inline]
     pub fn close_file(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Close::new(f).build());
