@@ -29,7 +29,7 @@ pub struct BackendSpec {
     /// True if events are delivered in the order of arrival. False if each call scans the declared descriptors,
     /// starting where the scan of the previous call stopped.
     pub fifo: bool,
-    /// True if calls report a descriptor as long as it stays ready (level-triggered). False if they report only new
+    /// True if calls report a descriptor as long as it stays ready (level-triggered). False if calls report only new
     /// arrivals (edge-triggered).
     pub level: bool,
 }

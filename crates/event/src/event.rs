@@ -9,18 +9,18 @@ use crate::Mask;
 pub struct Event {
     /// Descriptor that the event is about.
     pub fd: RawFd,
-    /// Declared kinds of events that are true at delivery, such as "can be read". With io_uring without `recheck`, all
-    /// declared kinds.
+    /// Declared kinds of events that are true at delivery, such as "can be read". With io_uring and without `recheck`,
+    /// the mask has all declared kinds.
     pub mask: Mask,
     pub(crate) ended: bool,
     pub(crate) generation: u32,
 }
 
 impl Event {
-    /// Returns true if the peer has closed its side, or if the connection has failed. The end of file follows the
-    /// unread data, and no further event reports it. A caller that stops reading at the first short read must therefore
-    /// call this function. With select(2), and with io_uring without `recheck`, the result is always `false` and has no
-    /// meaning.
+    /// Returns true if the peer has closed its side, or if the connection has failed. The end of file comes after the
+    /// unread data, and no further event reports this end. A caller that stops reading after the first short read must
+    /// therefore call this function. With select(2), and with io_uring if `recheck` is off, the result is always
+    /// `false` and has no meaning.
     #[inline]
     #[must_use]
     pub const fn ended(&self) -> bool {

@@ -27,8 +27,8 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Number of process-wide declarations so far. To find out whether there are new declarations, a queue reads only
-    /// this number.
+    /// Number of process-wide declarations so far. A queue reads only this number to find out whether there are new
+    /// declarations.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -160,7 +160,8 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // No event was for the application. The loop checks the shared instance again, and repeats the wait.
+            // All events of this wait were the group's own. The loop checks the shared instance again, and repeats the
+            // wait.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }
@@ -173,7 +174,7 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed in the meantime. The thread that closed it must also call
+                    // The descriptor was closed in the meantime. The thread that closed the descriptor must also call
                     // [`Group::forget`].
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,

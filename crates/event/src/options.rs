@@ -11,8 +11,8 @@ pub enum Revocation {
     #[default]
     Eager,
     /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper by
-    /// Banga, Mogul and Druschel. Arrivals in the meantime cause wake-ups, however. Call [`EventQueue::forget`] before
-    /// closing a descriptor.
+    /// Banga, Mogul and Druschel. But arrivals while the interest is off cause needless wake-ups. Call
+    /// [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }
 
@@ -25,8 +25,8 @@ pub struct Options {
     /// Effect of revoking an interest.
     pub revocation: Revocation,
     /// True to check the current state at delivery, unless [`EventQueue::drained`] makes the check unnecessary. Only
-    /// the backend io_uring offers this choice. With `false`, delivery is cheaper, but every event names all declared
-    /// kinds, and may be outdated.
+    /// the backend io_uring offers this choice. If the value is `false`, delivery is cheaper, but every event names all
+    /// declared kinds, and may be outdated.
     pub recheck: bool,
 }
 

@@ -49,9 +49,10 @@ impl EventQueue {
     /// The change then appears in the returned state, as an event, or in both ways. If interest in a ready descriptor
     /// is declared again without `want_state`, an event is queued.
     ///
-    /// If `fd` is not an open descriptor, the call fails if `want_state` is true. With epoll, it also fails otherwise,
-    /// unless it is a lazy revocation. The other backends check a number only if their table has no entry for it. With
-    /// io_uring, a number that was not checked and is not open causes an event that reports the failure.
+    /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, the call
+    /// also fails with epoll, except for a lazy revocation. The other backends check a number only if their table has
+    /// no entry for this number. With io_uring, a number that was not checked and is not open causes an event that
+    /// reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -89,13 +90,13 @@ impl EventQueue {
 
     /// Reports that the last read of `fd` would have blocked or was short, and that `fd` will not be read again before
     /// its next event. This call is optional. With io_uring, the call saves a check at the next delivery. Other
-    /// backends ignore the call. If `fd` is read after this call, an outdated event may follow.
+    /// backends ignore the call. If the application reads `fd` after this call, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);
     }
 
-    /// Returns true if the event belongs to the current registration of its descriptor number.
+    /// Returns true if the event belongs to the current registration of its descriptor number, and not to an earlier one.
     #[must_use]
     pub fn is_current(&self, event: &Event) -> bool {
         self.mechanism.generation(event.fd) == event.generation

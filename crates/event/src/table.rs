@@ -21,8 +21,8 @@ pub(crate) struct Slot {
     pub(crate) failed: bool,
     /// True if the application reported that it has read everything, and no notification has arrived since then.
     pub(crate) drained: bool,
-    /// True if the pending notification arrived after the application had read everything. The bits in `told` are then
-    /// still correct.
+    /// True if the pending notification arrived after the application had read everything, so that the bits in `told`
+    /// are still correct.
     pub(crate) sure: bool,
     /// Poll bits of the pending notification. These bits need no check if `sure` is true.
     pub(crate) told: i16,

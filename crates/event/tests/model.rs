@@ -146,8 +146,8 @@ impl World {
         count
     }
 
-    /// Takes all events from the queue. Checks that no kind of event is missing: each kind that had to be reported was
-    /// reported, unless it is no longer true.
+    /// Takes all events from the queue. Checks that each kind of event that had to be reported was reported, unless
+    /// this kind is no longer true.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {
@@ -155,7 +155,7 @@ impl World {
             }
         }
         let missing = |w: &Self| w.sockets.iter().position(|s| !(s.owed & s.declared & s.state()).is_none());
-        // TCP may deliver data a moment later.
+        // TCP may deliver data only a moment after the write.
         for _ in 0..5 {
             if missing(self).is_some() {
                 self.take(SOCKETS, Duration::from_millis(200));

@@ -69,7 +69,7 @@ fn between_two_threads(tells: bool) {
         let (mut got, mut events) = (0, [Event::default(); 16]);
         let mut sent = None;
         while sent.as_ref().is_none_or(|(n, _)| *n > got) {
-            // After the writer has ended, a wait without an event means that an event was lost.
+            // After the writer has ended, a wait that returns no event means that an event was lost.
             let wait = if sent.is_some() { Duration::from_secs(5) } else { Duration::from_millis(5) };
             let count = queue.get_next_event(&mut events, Some(wait)).unwrap();
             assert!(count > 0 || sent.is_none(), "{name}: {got} of {:?}", sent.map(|s| s.0));
@@ -133,7 +133,7 @@ fn no_data_is_missed_between_accept_and_declare() {
 
 #[test]
 fn a_queue_takes_the_maximum_number_of_descriptors() {
-    // Some descriptors are left for other uses in this program, such as concurrent tests.
+    // The test leaves some descriptors for other uses in this program, such as concurrent tests.
     let pairs = (descriptors().min(20_000) - 1_500) / 2;
     let streams: Vec<_> = (0..pairs).map(|_| UnixStream::pair().unwrap()).collect();
     for (name, options) in every() {

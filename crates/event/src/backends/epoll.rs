@@ -3,7 +3,7 @@
 //! pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's
 //! state again, as in the paper.
 //!
-//! This backend differs from the paper in one point. Declaring interest in a ready descriptor queues an event, even if
+//! This backend differs from the paper in one point: declaring interest in a ready descriptor queues an event, even if
 //! the caller did not ask for the state (`want_state`). In the paper, only the next arrival queues an event. Source:
 //! fs/eventpoll.c.
 
@@ -43,8 +43,8 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // Modifying the registration makes the kernel check the state again. This check is not needed if the caller
-            // reads the state itself.
+            // Modifying the registration makes the kernel check the state again. The kernel need not check the state if
+            // the caller reads it itself.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -123,7 +123,7 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time, because every event of the first wait was outdated or no longer wanted.
+    /// Waits again for the remaining time. The first wait returned only events that were outdated or no longer wanted.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);

@@ -41,8 +41,8 @@ impl Mechanism {
         })
     }
 
-    /// Declares or changes an interest; an empty mask revokes it. With `told`, the caller reads the current state
-    /// itself, so no event is needed for a descriptor that is already ready.
+    /// Declares or changes an interest. An empty mask revokes the interest. With `told`, the caller reads the current
+    /// state itself, so no event is needed for a descriptor that is already ready.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
         each!(self, queue => queue.declare(fd, mask, told))

@@ -90,8 +90,8 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // A descriptor was closed without a call of `forget`. Each call of `next` drops one such descriptor. Until all
-        // of them are dropped, waits return at once.
+        // A descriptor was closed without a call of `forget`. Each call of `next` drops one closed descriptor. Until
+        // all closed descriptors are dropped, waits return at once.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

@@ -1,13 +1,13 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
 //! pending bit per descriptor prevents a second hint for this descriptor while the first is queued. The hint queue and
-//! the pending bits come from the paper (see `lib.rs`). In the paper, the kernel maintains them. Declarations are
-//! collected, and the next wait submits them. A wait that finds hints, and has nothing to submit or check, needs no
-//! system call.
+//! the pending bits come from the paper (see `lib.rs`). In the paper, the kernel maintains the queue and the bits.
+//! Declarations are collected, and the next wait submits them. A wait that finds hints, and has nothing to submit or
+//! check, needs no system call.
 //!
-//! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
-//! check if new data arrived after the application had reported that it has read everything
-//! ([`EventQueue::drained`](crate::EventQueue::drained)). This data must still be unread, because only the application
-//! could have read it. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
+//! Before delivery, one call of poll(2) checks the current state of the descriptors, as in the paper. A descriptor
+//! needs no check if new data arrived after the application had reported that it has read everything
+//! ([`EventQueue::drained`](crate::EventQueue::drained)). New data must still be unread, because only the application
+//! can read it. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
 //! The kernel may end a multishot poll, for example because the completion queue overflowed. The poll is then armed
 //! again. Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
@@ -71,7 +71,7 @@ impl UringQueue {
             slot.wanted = mask;
             if !told {
                 // The event must report the whole current state, not only the bits of a completion. The next delivery
-                // must therefore check the state.
+                // of events must therefore check the state.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -177,7 +177,8 @@ impl UringQueue {
     /// checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
-        // If a poll cannot be armed again now, the next call arms it or reports the error.
+        // If a poll that the kernel has ended cannot be armed again now, the next call arms the poll or reports the
+        // error.
         let _ = self.absorb();
         if let Some(slot) = self.table.get(fd) {
             (slot.drained, slot.sure) = (!slot.pending, false);
@@ -209,8 +210,8 @@ impl UringQueue {
         if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
     }
 
-    /// Checks the state of descriptors whose events are uncertain. Removes the kinds of events that are no longer true,
-    /// and events without any remaining kind.
+    /// Checks the state of descriptors whose events are uncertain. Removes the kinds that are no longer true from each
+    /// event, and removes events without any remaining kind.
     fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
         let (mut at, mut next) = (0, 0);
@@ -261,7 +262,8 @@ impl UringQueue {
 /// the meantime. The kernel's wake-up for arrived data also reports an exceptional condition, even if there is none.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the poll bits of a completion. Marks them as certain if nothing can make them untrue before delivery.
+/// Stores the poll bits of a completion. The bits are marked as certain if nothing can make them untrue before
+/// delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {
     let may = (slot.drained || slot.sure) && found & UNCERTAIN == 0;

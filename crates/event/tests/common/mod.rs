@@ -38,7 +38,8 @@ impl Stream {
         }
     }
 
-    /// Writes as many bytes as the send buffer accepts. Returns `false` if it accepts none or the peer is gone.
+    /// Writes as many bytes as the send buffer accepts. Returns `false` if the buffer accepts no byte or the peer has
+    /// closed.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         match self {
             Self::Unix(s) => s.write(bytes).is_ok(),
