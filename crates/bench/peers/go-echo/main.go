@@ -1,4 +1,4 @@
-// A plain Go echo server: a peer to measure loadline's servers against, not a part of loadline.
+// A plain Go echo server, with which `make bench` compares loadline's echo service. It is not a part of loadline.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 		go func() {
 			defer connection.Close()
 			buffer := make([]byte, 16*1024)
-			// Reader and writer are wrapped, so that the copy goes through the buffer and not through splice.
+			// Because reader and writer are wrapped, Go copies through the buffer and does not call splice(2).
 			io.CopyBuffer(struct{ io.Writer }{connection}, struct{ io.Reader }{connection}, buffer)
 		}()
 	}

@@ -50,7 +50,8 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
 }
 
 /// Measures the resident memory of the load generator per descriptor, bytes. A process with many descriptors is
-/// compared with a process with few. Both numbers are below the usual limit of 20,000 descriptors.
+/// compared with a process with few descriptors. Both numbers of descriptors are below the usual limit of 20,000
+/// descriptors.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;

@@ -1,4 +1,4 @@
-//! Rows about the event API. They measure the growth of a call's time with idle (cold) connections, the library's
+//! Rows about the event API. The rows measure the growth of a call's time with idle (cold) connections, the library's
 //! overhead, and the cost of an io_uring event relative to epoll. All rows use one run of the experiment `lab
 //! event-api`. The experiment itself alternates between the variants, so each row only reads one result (check) of the
 //! experiment.

@@ -1,6 +1,6 @@
 //! Cost of a request for different numbers of connections. In one curve, all connections carry requests (hot). In the
-//! other curve, idle connections (cold) are held besides 64 active ones. Each curve shows the costs of loadline, of wrk
-//! and of the server.
+//! other curve, the test holds idle connections (cold) in addition to 64 active connections. Each curve shows the costs
+//! of loadline, of wrk and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
 //! 14,000 connections, wrk runs in several processes, each of which connects to a different address of the server.
@@ -20,10 +20,10 @@ use crate::{cpu, curve};
 
 /// Numbers of connections that all carry requests.
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
-/// Numbers of idle connections that are held besides 64 active ones.
+/// Numbers of idle connections that are held in addition to 64 active connections.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
-/// Minimum number of connections at which a point is measured only in the first round, because its measurement takes a
-/// minute.
+/// Minimum number of connections at which a point of a curve is measured only in the first round, because the
+/// measurement takes a minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
 /// Index of 64 connections in [`HOT`]: the point from which growth is computed.
 const GROWTH_FROM: usize = 1;
@@ -33,8 +33,8 @@ const GROWTH_TO: usize = 4;
 /// different address of the server.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Assumed number of connections that are opened per second. Each run is prolonged by the time that opening its
-/// connections takes at this rate.
+/// Assumed rate of opening connections, per second. Each run lasts longer by the time that opening its connections
+/// takes at this rate.
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
@@ -74,7 +74,8 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Stores the measurement of a point. If the measurement failed, stores the error, and the curve lacks only this point.
+/// Stores the measurement of a point. If the measurement failed, stores the error instead, and only this point is
+/// missing from the curve.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
     match seen {
         Ok(point) => points.push(point),
@@ -128,7 +129,7 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    // Without answers, there is no cost per answer, so the curve lacks this point.
+    // Without answers, no cost per answer can be computed, so this point is missing from the curve.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
@@ -148,7 +149,7 @@ impl HeldConnections {
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
-        // Both ends of each connection are on this machine, so each connection adds two sockets.
+        // Both ends of each connection are on this machine, so each connection adds two sockets to the count.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));

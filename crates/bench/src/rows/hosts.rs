@@ -1,7 +1,7 @@
 //! Load generators and observers on other hosts. The figures are the time offset between two hosts' measured windows,
 //! the additional time for twelve agents, and an observer's CPU cost per sample. All hosts are this machine. Each host
-//! is reached through an engine, which is the program in `--via`. One engine starts loadline and does nothing else.
-//! Another engine also delays loadline's input and output, like a network distance.
+//! is reached through an engine, which is the program in `--via`. One of the two engines only starts loadline. The
+//! other engine also delays loadline's input and output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -61,8 +61,8 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Measures by how many seconds a run with twelve agents takes longer than a run with one. The additional time is for
-/// starting, comparing clocks and ending.
+/// Measures by how many seconds a run with twelve agents takes longer than a run with one. The additional time is
+/// needed to start the agents, to compare their clocks and to end them.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };

@@ -8,7 +8,7 @@ use super::generator::{first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Measures the 99th percentile of the delay of requests: from the time when a request is due until it is sent.
+/// Measures the 99th percentile of the start error: the time from when a request is due until the request is sent.
 pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };

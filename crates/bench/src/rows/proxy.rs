@@ -8,8 +8,8 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// Number of measurements of each proxy per round. A virtual machine may be slow for seconds. Short alternating
-/// measurements let slow seconds affect both proxies equally.
+/// Number of measurements of each proxy per round. A virtual machine may be slow for seconds. Because the measurements
+/// are short and alternate, slow seconds affect both proxies equally.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 
@@ -19,8 +19,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both proxies run once before the rounds. A proxy that gives no answers would otherwise look fast instead of
-    // causing an error.
+    // Both proxies run once before the rounds. Without this run, a proxy that gives no answers would look fast instead
+    // of causing an error.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

@@ -60,8 +60,8 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     // The URL needs a server that answers the test request, which loadline sends before any load.
     let url = format!("http://{addr}/");
-    // If loadline finds the server's process, loadline keeps the generator off the server's CPU. This list gives the
-    // generator both CPUs.
+    // If loadline finds the server's process, loadline keeps the generator off the server's CPU. Because of this list,
+    // the generator may use both CPUs.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);

@@ -1,5 +1,5 @@
 //! Checks that `compare` reports a difference between two live servers that differ, and no difference between equal
-//! servers. Each server uses a known CPU time per request. The servers take turns on one CPU.
+//! servers. Each server uses a known amount of CPU time per request. The servers take turns on one CPU.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::programs::{self, Server};
 
 /// CPU time that the old server burns per request in addition to its normal work, microseconds.
 const BURNS_US: u32 = 400;
-/// Number of comparisons of two equal servers per round. Five rounds make twenty such comparisons.
+/// Number of comparisons of two equal servers per round. Five rounds thus make twenty comparisons of equal servers.
 const SAME_PER_ROUND: usize = 4;
 /// Number of comparisons of two different servers per round.
 const DIFFERENT_PER_ROUND: usize = 2;
