@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Creates the files `cert` and `key` in a folder, with openssl. The certificate is for `localhost` and is valid for
-/// two days. All users can read the files, because a server may drop its root rights. Before the call, callers must
-/// check that openssl is installed ([`has`](crate::has)).
+/// Runs openssl to create the files `cert` and `key` in a folder. The certificate is for `localhost` and is valid for
+/// two days. All users can read the files, because a server may drop its root rights. Callers must first check that
+/// openssl is installed ([`has`](crate::has)).
 pub fn self_signed(dir: &Path) {
     let mut command = Command::new("openssl");
     command.args([

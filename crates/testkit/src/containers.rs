@@ -31,8 +31,8 @@ pub struct Container {
     remove: Vec<String>,
     /// Further options of `loadline serve`, for the container's server.
     options: Vec<String>,
-    /// Process of the engine that runs the container. It is `None` if a daemon runs the container, or if the engine
-    /// exits after starting it.
+    /// Process of the engine that runs the container. The value is `None` if a daemon runs the container, or if the
+    /// engine exits after it has started the container.
     engine: Option<ChildProcess>,
     dir: TempDir,
 }
@@ -160,7 +160,7 @@ impl Drop for Container {
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-    // Some machines do not allow limits as high as podman's defaults, so lower ones are set.
+    // Some machines do not allow limits as high as podman's defaults, so this configuration sets lower limits.
     let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
     let engine =
         format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A control group, which is removed when this value is dropped. All processes in the group must have ended by then.
+/// A control group, which is removed when this value is dropped. All processes in the group must have ended before the
+/// value is dropped.
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
@@ -57,7 +58,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // Only an empty group can be removed, and the kernel needs a moment to remove an ended process from its group.
+        // The kernel can remove only an empty group, and it needs a moment to remove an ended process from its group.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.0).is_ok() {
                 return;

@@ -43,8 +43,8 @@ impl OtherPrograms {
     }
 }
 
-/// Returns the CPU time of all programs, in clock ticks: the user, nice and system time of /proc/stat. Time in
-/// interrupts is left out, because it belongs to no program.
+/// Returns the CPU time of all programs, in clock ticks: the user, nice and system time of /proc/stat. The result does
+/// not include time in interrupts, because this time belongs to no program.
 fn machine_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);

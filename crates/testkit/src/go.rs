@@ -1,4 +1,4 @@
-//! Servers and clients in Go (`peers/go`), against which tests run loadline. They are built as one program.
+//! Servers and clients in Go (`peers/go`), against which tests run loadline. All of them are built as one program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();
     let dir = own.ancestors().nth(3).unwrap().join("peers");
     std::fs::create_dir_all(&dir).unwrap();
-    // Several test programs may try to build the Go program at the same time, so each takes a lock.
+    // Several test programs may try to build the Go program at the same time, so each of them first takes a lock.
     let lock = std::fs::File::create(dir.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let built = dir.join("go-peers");

@@ -1,4 +1,4 @@
-//! Reads the logs of other projects' servers.
+//! Reads the logs of servers that are not part of loadline.
 
 use std::path::Path;
 

@@ -34,8 +34,9 @@ pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
 }
 
-/// Checks that more than three GET /me completed, and that one completed for each login, with two exceptions. Each
-/// connection may end after a login and before its GET /me. The test request before the load may be one more login.
+/// Checks that more than three GET /me completed, and that each login was followed by one completed GET /me, with two
+/// exceptions. Each connection may end between a login and its GET /me. The test request before the load may be one
+/// more login.
 #[track_caller]
 pub fn assert_logged_in(run: &Value, connections: u64) {
     let counts = completed_by_class(run);

@@ -77,8 +77,9 @@ pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
 }
 
-/// Finds a Python interpreter that has a module. Skips the test if none has it. Debian's python3 is tried first,
-/// because only it can import the modules of Debian packages. PATH may have another python3 first.
+/// Finds a Python interpreter that has a module. Skips the test if no interpreter has the module. Debian's python3 is
+/// tried first, because only Debian's python3 can import the modules of Debian packages. In PATH, another python3 may
+/// come first.
 #[track_caller]
 pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     let has = |python: &PathBuf| {

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests, and PgBouncer in front of it. Both refuse to run as root, so they run as the user
-//! `nobody` if the test runs as root.
+//! A PostgreSQL server for tests, and PgBouncer in front of it. Both programs refuse to run as root, so they run as the
+//! user `nobody` if the test runs as root.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ pub const NOBODY: u32 = 65534;
 const ACCESS: &str =
     "local all all trust\nhost all watcher 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
 
-/// A PostgreSQL server with the user `postgres` and the database `postgres`. It ends, and its files are removed, when
-/// this value is dropped.
+/// A PostgreSQL server with the user `postgres` and the database `postgres`. When this value is dropped, the server
+/// ends and its files are removed.
 pub struct Postgres {
     server: ChildProcess,
     /// Folder that contains the data, the Unix socket and other files.
@@ -26,7 +26,7 @@ pub struct Postgres {
     pub port: u16,
 }
 
-/// Finds a program of PostgreSQL. It also searches the folders outside of PATH in which distributions install these
+/// Finds a program of PostgreSQL. The search includes the folders outside of PATH in which distributions install these
 /// programs.
 pub fn postgres_program(name: &str) -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();

@@ -31,7 +31,7 @@ pub fn free_port() -> u16 {
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
 }
 
-/// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at that moment
+/// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at the same time
 /// inherits a copy of the socket, until it executes its program. The copy does not listen either, so a test that waits
 /// for a server cannot mistake it for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
@@ -86,8 +86,8 @@ pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call. If each process had a call of its own, one could end before its call, because
-/// another was killed.
+/// Kills several processes with one call. With one call per process, a process could end before its call, because
+/// another process was killed.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");
@@ -118,8 +118,8 @@ pub fn peak_kib(pid: u32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// A child process that ends when this value is dropped. It first gets SIGTERM, so that it can end its own children.
-/// After three seconds, it is killed, together with any children that it leaves behind.
+/// A child process that ends when this value is dropped. The process first gets SIGTERM, so that it can end its own
+/// children. After three seconds, the process and any children that it leaves behind are killed.
 pub struct ChildProcess(pub Child);
 
 impl ChildProcess {

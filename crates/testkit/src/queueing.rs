@@ -2,7 +2,7 @@
 //! seconds, and rates in requests per second.
 
 /// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. If
-/// `holds` is true for a rate, it must also be true for all lower rates.
+/// `holds` returns true for a rate, it must also return true for all lower rates.
 pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, top);
     while high - low > top * 1e-9 {

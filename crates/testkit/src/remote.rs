@@ -1,5 +1,6 @@
-//! Hosts with an sshd each. The hosts are network namespaces of a testbed (a network simulated on this machine). They
-//! have their own host keys, user key and configurations. The tests do not touch the machine's own ssh configuration.
+//! Hosts with an sshd each. The hosts are network namespaces of a testbed (a network simulated on this machine). The
+//! hosts have their own host keys, user key and configurations. The tests do not touch the machine's own ssh
+//! configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -30,8 +31,8 @@ impl SshHosts {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// Creates hosts as [`SshHosts::make`] does. `groups` assigns control groups to hosts. Programs on such a host
-    /// start in its group.
+    /// Creates hosts as [`SshHosts::make`] does. `groups` assigns control groups to hosts. Programs on a host with a
+    /// control group start in this group.
     #[track_caller]
     pub fn make_with(
         test: &str,
@@ -205,7 +206,7 @@ impl SshHosts {
         pids.filter(found).collect()
     }
 
-    /// Returns the IDs of the processes that a host's sshd has started for its sessions.
+    /// Returns the IDs of the processes that the sshd of a host has started for its sessions.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
         // `testbed exec` executes the program in place of itself, so the daemon's process is sshd.

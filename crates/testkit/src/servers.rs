@@ -10,8 +10,8 @@ use crate::{Running, free_port, program};
 /// Size of `/file`, bytes. The file fits into one TCP segment together with the headers of the response.
 const FILE_BYTES: usize = 1294;
 
-/// Creates the directory with the file. All users can read both, because a server's workers may run without root
-/// rights.
+/// Creates the directory with the file. All users can read the directory and the file, because a server's workers may
+/// run without root rights.
 fn root() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES]).unwrap();
@@ -24,8 +24,8 @@ fn open_to_all(dir: &Path) {
 }
 
 /// Starts nginx with one worker on CPU `cpu`. Its access log has the line `OK 200` for each successful request.
-/// `location` and `http` are additional directives for these blocks of the configuration. Returns `None` if nginx is
-/// not installed.
+/// `location` and `http` are additional directives for the configuration's blocks of these names. Returns `None` if
+/// nginx is not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
     nginx_workers((1, &cpu.to_string()), location, http)
 }

@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A Slurm cluster on hosts of a testbed.
 pub struct Slurm {
-    // Rust drops fields in the order of their declaration, so the daemons end in this order.
+    // Rust drops fields in the order of their declaration, so the daemons end in the order in which they are listed
+    // here.
     slurmds: Vec<(String, ChildProcess)>,
     _slurmctld: ChildProcess,
     _munged: ChildProcess,
@@ -60,8 +61,8 @@ impl Slurm {
         self.idle(nodes).unwrap();
     }
 
-    /// Waits until `nodes` nodes are idle, for callers that are not tests. Returns an error if they do not become idle
-    /// in time.
+    /// Waits until `nodes` nodes are idle, for callers that are not tests. Returns an error if the nodes do not become
+    /// idle in time.
     pub fn idle(&self, nodes: usize) -> Result<(), SetupError> {
         let mut last = String::new();
         let idle = seen_within(PATIENCE, || {

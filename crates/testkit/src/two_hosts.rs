@@ -1,4 +1,4 @@
-//! A testbed with two hosts, `server` and `client1`, joined by a simulated network. It needs no root rights.
+//! A testbed with two hosts, `server` and `client1`, joined by a simulated network. The testbed needs no root rights.
 
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use crate::{has_testbed, json_of};
 
 const SERVER: &str = "10.77.0.1";
 
-/// The testbed with the two hosts. It is removed when this value is dropped.
+/// The testbed with the two hosts. The testbed is removed when this value is dropped.
 pub struct TwoHosts {
     binary: PathBuf,
     dir: tempfile::TempDir,
@@ -95,7 +95,7 @@ impl TwoHosts {
     }
 }
 
-/// A server on the host `server`. It ends when this value is dropped.
+/// A server on the host `server`. The server ends when this value is dropped.
 pub struct Server {
     child: Child,
     pid: String,

@@ -6,20 +6,21 @@ use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
-/// Default time that a trial takes beyond its warm-up and its window, seconds. This is the time for starting agents and
+/// Default time that a trial takes beyond its warm-up and its window, seconds. This time is needed to start agents and
 /// for a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer.
+/// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer than this
+/// period.
 const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of a measurement's error. What is measured is the share of the CPUs that other programs use, over
-/// a tenth of a second. The kernel counts CPU time in ticks, so such short measurements vary.
+/// Standard deviation of a measurement's error. The measured value is the share of the CPUs that other programs use,
+/// over a tenth of a second. The kernel counts CPU time in ticks, so measurements over so short a time vary.
 const TICKS_SD: f64 = 0.03;
 
-/// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process. Their lengths
-/// are exponentially distributed.
+/// Random pauses of the whole machine, as on a shared host. The pauses start at the times of a Poisson process, and
+/// their lengths are exponentially distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// Mean number of pauses per second.
@@ -84,12 +85,13 @@ pub struct VirtualServer {
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
-    /// Stalls of the server alone. The observer of pauses of the whole machine does not notice them.
+    /// Stalls of the server alone. The observer that looks for pauses of the whole machine does not notice these
+    /// stalls.
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
     drift: Option<Drift>,
-    /// Standard deviation of the random error in the logarithm of the measured CPU time per request. It excludes
-    /// changes of the machine's speed. `None` if no CPU time is measured.
+    /// Standard deviation of the random error in the logarithm of the measured CPU time per request. The error does not
+    /// include changes of the machine's speed. `None` if no CPU time is measured.
     cpu_noise: Option<f64>,
     /// Additional time that the search gets at the end of the sweep, seconds.
     unused_s: f64,
@@ -146,15 +148,16 @@ impl VirtualServer {
         self
     }
 
-    /// Adds a stall of the server alone. The observer of pauses of the whole machine does not notice it.
+    /// Adds a stall of the server alone. The observer that looks for pauses of the whole machine does not notice this
+    /// stall.
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
         self
     }
 
-    /// Adds stalls of the server, which must be in order. They have the effect of another program that uses the CPU
-    /// from time to time.
+    /// Adds stalls of the server, which must be in order. The stalls have the same effect as another program that uses
+    /// the CPU from time to time.
     #[must_use]
     pub fn disturbed(mut self, stalls: &[(f64, f64)]) -> Self {
         self.stalls.extend_from_slice(stalls);
@@ -184,8 +187,8 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Gives the search the time that was reserved for the final experiment, too. `loadline find` does so if this time
-    /// is too short for the experiment.
+    /// Gives the search the time that was reserved for the final experiment, too. `loadline find` also does this if the
+    /// reserved time is too short for the experiment.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;
@@ -288,7 +291,7 @@ impl VirtualServer {
         if !self.neighbours.is_empty() {
             trial.measured.others = others;
         }
-        // Only pauses of at least 2 ms count as detected, because a real observer misses shorter ones.
+        // Only pauses of at least 2 ms count as detected, because a real observer misses shorter pauses.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady =

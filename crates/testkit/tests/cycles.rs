@@ -1,5 +1,5 @@
-//! Checks that no source files of a crate depend on each other in a cycle. If two files need the same code, it belongs
-//! in a third file.
+//! Checks that no source files of a crate depend on each other in a cycle. If two files need the same code, this code
+//! belongs in a third file.
 //!
 //! The check reads the sources as text. It finds paths that begin with `crate`, `self`, `super` or the name of a
 //! module, except in unit tests. The use of a re-exported name (`pub use`) counts as a dependency on the file that
@@ -157,7 +157,7 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // A crate may be inside the folder of another crate, as the C interface of the event API is.
+    // A crate may be inside the folder of another crate, such as the C interface of the event API.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }

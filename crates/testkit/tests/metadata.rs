@@ -95,8 +95,8 @@ fn a_package_holds_every_file_that_its_code_includes() {
     assert!(included > 10, "only {included} included files were found");
 }
 
-/// Returns a path without its `..` components. Symbolic links are not resolved, because a package has a linked file at
-/// the place of the link.
+/// Returns a path without its `..` components. Symbolic links are not resolved, because a package contains a linked
+/// file under the path of the link.
 fn without_dots(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut short, part| {
         if part == std::path::Component::ParentDir {

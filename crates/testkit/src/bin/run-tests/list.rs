@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::job::Job;
 
-/// Returns one job per test. `path` is a file with the test programs that cargo built. The targets in `skipped` are
-/// left out.
+/// Returns one job per test. `path` is a file with the test programs that cargo built. Returns no jobs for the targets
+/// in `skipped`.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if a test program does not list its tests.
