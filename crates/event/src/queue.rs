@@ -96,7 +96,8 @@ impl EventQueue {
         self.mechanism.drained(fd);
     }
 
-    /// Returns true if the event belongs to the current registration of its descriptor number, and not to an earlier one.
+    /// Returns true if the event belongs to the current registration of its descriptor number, and not to an earlier
+    /// registration.
     #[must_use]
     pub fn is_current(&self, event: &Event) -> bool {
         self.mechanism.generation(event.fd) == event.generation
