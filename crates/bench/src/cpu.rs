@@ -1,5 +1,5 @@
-//! CPU time of processes. The values come from the kernel's scheduler statistics and from rusage, which are exact on
-//! most kernels. Only the CPU time of a server's ended child processes is rounded to clock ticks.
+//! CPU time of processes. The values of CPU time come from the kernel's scheduler statistics and from rusage, which are
+//! exact on most kernels. Only the CPU time of a server's ended child processes is rounded to clock ticks.
 
 use std::fs;
 

@@ -122,8 +122,8 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // If the call returned the state, the queue must report only later arrivals. Otherwise, the queue must report
-        // the whole current state.
+        // If the call returned the state, the queue must report only later arrivals. If the call did not return the
+        // state, the queue must report the whole current state.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }

@@ -44,8 +44,8 @@ struct ColdClient<'a> {
 }
 
 /// Opens the connections. Sends `Ready` to the conductor (controlling process) when each connection is established or
-/// has failed. The conductor (controlling process) may also end this wait early. Then holds the connections until the
-/// conductor (controlling process) ends or sends `Stop`, and returns the counts.
+/// has failed. The conductor (controlling process) may also end this wait early. After the wait, holds the connections
+/// until the conductor (controlling process) ends or sends `Stop`. Returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

@@ -75,7 +75,7 @@ pub enum Sent {
     /// The kernel has taken all bytes. More may be sent at once.
     All,
     /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken these bytes. Before
-    /// that, nothing more may be sent.
+    /// `Writable` is reported, nothing more may be sent.
     Pending,
 }
 
@@ -143,8 +143,8 @@ pub trait Ops {
         Err(Errno::NOSYS)
     }
 
-    /// Tells the handling process that a phase starts at `at_ns`. This message arrives after all connections that were
-    /// passed before.
+    /// Tells the handling process that a phase starts at `at_ns`. The message about the phase arrives after all
+    /// connections that were passed before.
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 

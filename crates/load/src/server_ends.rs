@@ -3,7 +3,7 @@
 use run::EndsTogether;
 
 /// Maximum time between the first and the last of several closes that count as simultaneous, nanoseconds. When a server
-/// exits, its connections end within milliseconds. But the workers of a server may exit some tens of milliseconds
+/// exits, its connections end within milliseconds. But different workers of a server may exit some tens of milliseconds
 /// apart.
 const TOGETHER_NS: u64 = 100_000_000;
 

@@ -10,8 +10,8 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
-/// Maximum time for which the loop waits, nanoseconds. This maximum limits the delay before a new phase is noticed.
-/// Only an idle generator waits for the whole time.
+/// Maximum time for which the loop waits, nanoseconds. Because of this maximum, a generator thread notices a new phase
+/// soon. Only an idle generator waits for the whole time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
@@ -95,7 +95,7 @@ impl Orders {
 /// Size of the counts that another process sends, bytes: six counts of eight bytes each.
 pub(crate) const LIVE_BYTES: usize = 48;
 
-/// Counts that one shard (generator thread) publishes. These counts are in cache lines to which no other shard
+/// Counts that one shard (generator thread) publishes. The published counts are in cache lines to which no other shard
 /// (generator thread) writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]

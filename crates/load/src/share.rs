@@ -127,7 +127,8 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     Ok(plan)
 }
 
-/// Adapts the plan to a driver that makes the answers itself. Such a driver needs a single request with a known answer.
+/// Adapts the plan to a driver that makes the answers itself. A driver that makes the answers needs a single request
+/// with a known answer.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
     let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
     LoadPlan { protocol, requests: None, stream: None, ..plan }

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use sys::clock;
 
-/// Start time of all shards (generator threads), nanoseconds on the monotonic clock. The time is set only once. `None`
-/// means that the start is cancelled.
+/// Start time of all shards (generator threads), nanoseconds on the monotonic clock. The start time is set only once.
+/// `None` means that the start is cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct StartMoment(OnceLock<Option<u64>>);
 

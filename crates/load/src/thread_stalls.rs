@@ -9,9 +9,9 @@ use crate::counts::Counts;
 /// Minimum length of a stall that is recorded, nanoseconds. Even without a stall, waking up and scheduling a thread
 /// takes some of this time.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of stalls that are stored. The memory for these stalls is allocated before the load begins. When more
-/// stalls are found, the minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps its
-/// long stalls.
+/// Maximum number of stalls that are stored. The memory for the stored stalls is allocated before the load begins. When
+/// more stalls are found, the minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps
+/// its long stalls.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one generator thread.
@@ -66,8 +66,8 @@ impl ThreadStalls {
     }
 }
 
-/// Returns the maximum time that the counted work should take, nanoseconds. This time is several times the usual time,
-/// so that a slow machine does not count as stalled.
+/// Returns the maximum time that the counted work should take, nanoseconds. The returned time is several times the
+/// usual time, so that a slow machine does not count as stalled.
 fn max_work_ns(counts: &Counts) -> u64 {
     let (requests, bytes) = (counts.completed + counts.due, counts.bytes_received + counts.bytes_sent);
     50_000 * requests + 1_000_000 * counts.attempted + bytes

@@ -32,7 +32,7 @@ impl TraceChoice {
             return Trace::NONE;
         }
         self.number = self.number.wrapping_add(STEP);
-        // The number 0 means no trace context. This number comes once in 2^64 numbers, which does no harm.
+        // The number 0 means no trace context. The number 0 comes only once in 2^64 numbers, which does no harm.
         Trace::new(self.number)
     }
 }

@@ -161,7 +161,8 @@ fn a_server_that_dies_leaves_honest_counts() {
         assert!(t.completed > 20, "{io:?} {t:?}");
         assert!(t.errors.0.contains_key(&ErrorKind::ConnectRefused), "{io:?} {t:?}");
         let on_connections = t.error_count() - t.errors.0[&ErrorKind::ConnectRefused];
-        // A connect may have been reset because the listener closed. Such a connection had no request.
+        // A connect may have been reset because the listener closed. A connection that was reset by the listener had no
+        // request.
         let no_request = t.attempted - t.connected - t.errors.0[&ErrorKind::ConnectRefused];
         let ended = t.completed + on_connections + t.unanswered;
         assert!((t.sent..=t.sent + no_request).contains(&ended), "{io:?} {t:?}");

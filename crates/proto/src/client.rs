@@ -46,8 +46,8 @@ pub trait Client: Clone + Send + 'static {
         false
     }
 
-    /// Returns true if pipelined requests may be sent again on another connection. This happens when the server closes
-    /// the first connection between two answers.
+    /// Returns true if pipelined requests may be sent again on another connection after the server has closed their
+    /// connection between two answers.
     fn resends_pipelined(&self) -> bool {
         false
     }

@@ -34,8 +34,8 @@ impl Item {
     }
 }
 
-/// Builds every request of a load with `build`. These are the requests of the set, or without a set, the single request
-/// of the protocol's settings.
+/// Builds every request of a load with `build`: all requests of the set, or without a set, the single request of the
+/// protocol's settings.
 pub(crate) fn prepare<T>(
     plan: &Protocol,
     set: Option<&RequestSet>,

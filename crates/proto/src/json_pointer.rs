@@ -113,7 +113,7 @@ mod tests {
         JsonPointer::parse(pointer)?.find(json.as_bytes())
     }
 
-    /// These are the examples in RFC 6901, section 5.
+    /// The cases are the examples in RFC 6901, section 5.
     #[test]
     fn the_examples_of_the_standard_hold() {
         let json = r#"{"foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, "k\"l": 6, " ": 7, "m~n": 8}"#;

@@ -10,7 +10,7 @@ pub struct ProtocolSpec {
     pub name: &'static str,
     /// Description of the protocol for help texts, in one line.
     pub help: &'static str,
-    /// URL schemes. The first one is the usual one.
+    /// URL schemes of the protocol. The first scheme is the usual one.
     pub schemes: &'static [Scheme],
     /// Returns the default settings.
     pub defaults: fn() -> Protocol,

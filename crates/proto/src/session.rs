@@ -112,7 +112,7 @@ pub struct Progress {
     /// Number of exchanges that ended. At a server, an exchange ends with a complete request. At a client, an exchange
     /// ends with a response, and is also reported as a [`Done`](crate::Done).
     pub completed: u32,
-    /// Number of messages that the server sent without a request. Such messages are not answers.
+    /// Number of messages that the server sent without a request. Messages without a request are not answers.
     pub unasked: u32,
     /// True if the connection must be closed after everything was sent.
     pub close: bool,

@@ -210,8 +210,8 @@ impl SharedPlan {
         Self { mix: Mix::for_set(set), source: Source::for_plan(plan, set), sessions: Arc::default() }
     }
 
-    /// Returns the values, a seed, and a flag. The flag is true if cookies are stored and sent. Returns `None` if all
-    /// requests are constant.
+    /// Returns the values, a seed, and a flag. The flag is true if the client stores cookies and sends them. Returns
+    /// `None` if all requests are constant.
     pub(crate) fn template(&self) -> Option<(Arc<Source>, u64, bool)> {
         let source = self.source.clone()?;
         let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);

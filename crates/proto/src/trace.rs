@@ -10,8 +10,8 @@ const LINE: [u8; LINE_BYTES] = *b"traceparent: 00-000000000000000000000000000000
 pub(crate) const LINE_BYTES: usize = 70;
 const VALUE_AT: usize = NAME.len() + 2;
 
-/// Trace context of a request: a sampled trace whose first span is the request. Both IDs are computed from one number,
-/// so only this number is stored for a request in flight.
+/// Trace context of a request: a sampled trace whose first span is the request. The trace ID and the span ID are
+/// computed from one number, so only this number is stored for a request in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trace(u64);
 

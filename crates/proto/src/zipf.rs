@@ -1,5 +1,5 @@
-//! Random numbers that follow Zipf's law over a finite range. They are drawn by rejection-inversion, which needs a few
-//! logarithms per number and no table.
+//! Random numbers that follow Zipf's law over a finite range. The numbers are drawn by rejection-inversion, which needs
+//! a few logarithms per number and no table.
 //!
 //! Source: W. Hörmann and G. Derflinger, *Rejection-inversion to generate variates from monotone discrete
 //! distributions* (1996), figure 3.

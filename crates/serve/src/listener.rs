@@ -67,7 +67,8 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens a socket. If the address is in use, tries again up to [`MAX_RETRIES`] times. The error is a text for the user.
+/// Opens a socket. If the address is in use, tries again up to [`MAX_RETRIES`] times. The returned error is a text for
+/// the user.
 fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,

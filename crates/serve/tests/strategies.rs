@@ -103,7 +103,8 @@ fn high_throughput_refuses_by_the_chosen_method() {
             while server.stats().connections == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // An early reset makes connect() itself fail with ECONNRESET. Such a connection also counts as refused.
+            // An early reset makes connect() itself fail with ECONNRESET. A connection that ends in this way also
+            // counts as refused.
             let mut text = String::new();
             let outcome = TcpStream::connect(server.local_addr()).and_then(|mut second| {
                 second.set_read_timeout(Some(SOON))?;
@@ -204,8 +205,8 @@ fn limits_bound_the_outstanding_sends() {
         second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
-        // Both clients prevent the server from reading until a limit closes their connections. After that, a third
-        // client is served.
+        // The two clients that never read prevent the server from reading until a limit closes their connections. After
+        // one of these connections is closed, a third client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");

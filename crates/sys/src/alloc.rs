@@ -98,8 +98,8 @@ pub struct LiveAllocator;
 static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number of live allocations of all threads, and their total size in bytes. Both are 0 in a program
-/// without [`LiveAllocator`].
+/// Returns the number of live allocations of all threads, and their total size in bytes. Both numbers are 0 in a
+/// program without [`LiveAllocator`].
 pub fn live() -> (u64, u64) {
     (LIVE_COUNT.load(Ordering::SeqCst), LIVE_BYTES.load(Ordering::SeqCst))
 }

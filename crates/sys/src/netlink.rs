@@ -16,8 +16,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with such a buffer
 /// (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel normally answers at once. The limit prevents a faulty kernel module from
-/// blocking loadline.
+/// Maximum wait for an answer. The kernel normally answers at once. Because of this limit, a faulty kernel module
+/// cannot block loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 const REQUEST: u16 = 0x1;

@@ -45,8 +45,8 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. Otherwise the kernel would end the polls some milliseconds later. An armed poll
-    /// keeps its file open, so a listening socket would keep its port for these milliseconds.
+    /// Ends all polls immediately. Without this call, the kernel would end the polls some milliseconds later. An armed
+    /// poll keeps its file open, so a listening socket would keep its port for these milliseconds.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());

@@ -41,7 +41,7 @@ pub enum Signal {
     Overflow,
 }
 
-/// Signals of the descriptors that one thread watches. This value must stay on its thread.
+/// Signals of the descriptors that one thread watches. A `Signals` value must stay on the thread that created it.
 #[derive(Debug)]
 pub struct Signals {
     thread: libc::pid_t,

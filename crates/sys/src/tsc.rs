@@ -23,7 +23,7 @@ pub fn counts() -> u64 {
 pub struct Calibration {
     /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Median number of counts between two readings with nothing between them. This number is subtracted from each
+    /// Median number of counts between two readings with nothing between them. The median is subtracted from each
     /// timing.
     pub overhead: u64,
     /// Difference between the second-highest and the second-lowest of six measured rates, divided by their mean. If

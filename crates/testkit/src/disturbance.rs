@@ -1,4 +1,5 @@
-//! CPU time that other programs use during a test. This module reads it from /proc, independently of loadline.
+//! CPU time that other programs use during a test. This module reads the CPU time from /proc, independently of
+//! loadline.
 
 use std::time::Instant;
 
@@ -31,8 +32,8 @@ impl OtherPrograms {
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
     }
 
-    /// Returns true if other programs used too little CPU time to disturb the test. Otherwise, prints that a check is
-    /// skipped, and returns false.
+    /// Returns true if other programs used too little CPU time to disturb the test. If other programs used too much CPU
+    /// time, prints that a check is skipped, and returns false.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();

@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
-/// Returns the path of the release build of loadline. `own` is the path of the test build, in the same target
-/// directory. Tests of verdicts on live servers need the release build, because a slower generator could change the
-/// verdict. Skips the test if the release build is missing; `make test` builds it first.
+/// Returns the path of the release build of loadline. `own` is the path of the test build, which is in the same target
+/// directory as the release build. Tests of verdicts on live servers need the release build, because a slower generator
+/// could change the verdict. Skips the test if the release build is missing; `make test` builds it first.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");

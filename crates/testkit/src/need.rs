@@ -71,7 +71,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
     path.split(':').map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-/// Returns true if a program is installed. Otherwise, skips the test and returns false.
+/// Returns true if a program is installed. If it is not installed, skips the test and returns false.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
@@ -93,8 +93,8 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns true if there are at least two CPUs, so that client and server can have one each. Otherwise, skips the test
-/// and returns false.
+/// Returns true if there are at least two CPUs, so that client and server can have one each. If there is only one CPU,
+/// skips the test and returns false.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -105,7 +105,7 @@ pub fn two_processors(test: &str) -> bool {
 }
 
 /// Returns false, and skips the test, if loadline's error output `said` shows that this machine cannot create a
-/// testbed. Otherwise, returns true.
+/// testbed. In all other cases, returns true.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()

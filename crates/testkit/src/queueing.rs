@@ -20,8 +20,8 @@ pub fn mm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
 }
 
 /// Returns the probability that an arrival has to wait (Erlang C). `servers` is the number of servers, and `load` is
-/// the arrival rate times the mean service time. Source: Erlang 1917. The value is computed by the numerically stable
-/// recursion of Erlang B.
+/// the arrival rate times the mean service time. Source: Erlang 1917. The probability is computed by the numerically
+/// stable recursion of Erlang B.
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b));
     let c = f64::from(servers);

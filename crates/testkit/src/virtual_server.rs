@@ -112,8 +112,8 @@ impl VirtualServer {
     /// Creates a server for a search with the budget, the objective and the limits of `plan`. `seed` determines the
     /// arrivals, service times and pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // If the model refuses requests, the protocol must have statuses. Otherwise, the simplest protocol is used,
-        // because it is faster to simulate.
+        // If the model refuses requests, the protocol must have statuses. If the model refuses no requests, the
+        // simplest protocol is used, because it is faster to simulate.
         let protocol = match server.limit {
             Some(_) => plan.load.protocol.clone(),
             None => Protocol::Echo { message_bytes: 1 },

@@ -1,5 +1,5 @@
-//! The load generator, compared with wrk. Both use persistent connections and one thread. The server is nginx with one
-//! worker and a file of 1294 bytes.
+//! The load generator of loadline, compared with wrk. Both generators use persistent connections and one thread. The
+//! server is nginx with one worker and a file of 1294 bytes.
 
 use std::net::SocketAddr;
 use std::process::Command;

@@ -47,8 +47,8 @@ pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// Measures the time until a load starts through ssh that another program (`env`) starts. In this case, loadline does
-/// not know that the agents could share a connection.
+/// Measures the time until a load starts through ssh that another program (`env`) starts. If `env` starts ssh, loadline
+/// does not know that the agents could share a connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")

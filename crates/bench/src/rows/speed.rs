@@ -1,5 +1,5 @@
 //! Measures five figures. Three figures are about the generator: its cost relative to a minimal loop, its throughput
-//! with two threads, and the time to merge results. The other two are the share of `find` that is not spent on
+//! with two threads, and the time to merge results. The other two figures are the share of `find` that is not spent on
 //! measuring, and the duration of a build.
 
 use std::net::SocketAddr;

@@ -33,9 +33,9 @@ pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
     interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
 }
 
-/// Measures the throughput of a server with one thread per connection, with and without sampling. This kind of server
-/// has the most context switches per request. All programs run as a user without special rights, because sampling costs
-/// less with more rights.
+/// Measures the throughput of a server with one thread per connection, with and without sampling. A server with one
+/// thread per connection has the most context switches per request. All programs run as a user without special rights,
+/// because sampling costs less with more rights.
 pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
     let dir = tempfile::tempdir()?;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777))?;

@@ -123,7 +123,8 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time. The first wait returned only events that were outdated or no longer wanted.
+    /// Waits again for the remaining time. The first wait of this call returned only events that were outdated or no
+    /// longer wanted.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);

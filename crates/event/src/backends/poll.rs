@@ -1,4 +1,4 @@
-//! poll(2), for comparison: every call passes the array of all declared descriptors to the kernel. The call is
+//! poll(2), for comparison: every call passes the array of all declared descriptors to the kernel. A call of poll(2) is
 //! level-triggered: it reports a descriptor again as long as the descriptor stays ready. If the caller's buffer has too
 //! little space for all ready descriptors, later calls report the remaining ones.
 

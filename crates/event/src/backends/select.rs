@@ -1,8 +1,8 @@
 //! select(2), for comparison: every call passes three bitmaps to the kernel. The width of the bitmaps depends on the
-//! highest declared descriptor. The call is level-triggered: it reports a descriptor again as long as the descriptor
-//! stays ready. If the caller's buffer has too little space for all ready descriptors, later calls report the remaining
-//! ones. A hang-up is reported as readable, and an error as readable and writable. Neither a hang-up nor an error is
-//! reported as an exceptional condition.
+//! highest declared descriptor. A call of select(2) is level-triggered: it reports a descriptor again as long as the
+//! descriptor stays ready. If the caller's buffer has too little space for all ready descriptors, later calls report
+//! the remaining ones. A hang-up is reported as readable, and an error as readable and writable. Neither a hang-up nor
+//! an error is reported as an exceptional condition.
 
 use std::os::fd::RawFd;
 

@@ -33,7 +33,7 @@ pub(crate) struct UringQueue {
     pub(super) table: Table,
     /// Tokens of descriptors with possible events, oldest first. Tokens of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Descriptors whose polls the kernel has ended. These polls must be armed again.
+    /// Descriptors whose polls the kernel has ended. Polls that the kernel has ended must be armed again.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,
@@ -101,8 +101,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel accepts no more requests. In this case, the kernel ends the poll when the
-        // ring is closed.
+        // Disarming fails only if the kernel accepts no more requests. If disarming fails, the kernel ends the poll
+        // when the ring is closed.
         let _ = self.disarm(fd);
     }
 

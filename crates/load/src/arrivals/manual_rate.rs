@@ -16,7 +16,7 @@ struct RateChange {
 /// Rate changes that may still affect due times.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The change that applied at the most recent due time that was converted.
+    /// Rate change that applied at the due time that was converted last.
     now: RateChange,
     /// Changes after `now`, sorted by time.
     ahead: VecDeque<RateChange>,
@@ -37,8 +37,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Converts the due time `even_ns` from the time scale of the arrival process to the clock's time scale. Both are
-    /// in nanoseconds since the start. From call to call, `even_ns` must not decrease.
+    /// Converts the due time `even_ns` from the time scale of the arrival process to the clock's time scale. Both times
+    /// are in nanoseconds since the start. From call to call, `even_ns` must not decrease.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

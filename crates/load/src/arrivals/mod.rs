@@ -224,8 +224,8 @@ mod tests {
     #[test]
     fn every_row_is_what_plans_say() {
         for row in ARRIVALS {
-            // The values do not matter. The test compares the names and the order of the parameters in the row and in
-            // the plan.
+            // The values of the parameters do not matter. The test compares the names and the order of the parameters
+            // in the row and in the plan.
             let values: Vec<f64> = (0..row.parameters.len()).map(|i| i as f64 + 0.5).collect();
             let arrival = plan(row.name, &values).unwrap();
             assert_eq!((spec(&arrival).0.name, spec(&arrival).1), (row.name, values.clone()));

@@ -68,8 +68,8 @@ impl Schedule {
     }
 
     /// Converts `even_ns` to the time at which a request is due. `even_ns` is the time of the request in an arrival
-    /// process with a constant rate. Both are in nanoseconds since the start. With recorded times, `even_ns` has no
-    /// effect.
+    /// process with a constant rate. Both times are in nanoseconds since the start. With recorded times, `even_ns` has
+    /// no effect.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {
@@ -85,8 +85,8 @@ impl Schedule {
                 }
                 let segment = &segments[*on];
                 let more = (count - segment.before).max(0.0);
-                // Solves rate × x + slope × x² / 2 = more for x. This form of the solution also works if the slope is
-                // 0.
+                // Solves rate × x + slope × x² / 2 = more for x. This form of the solution of the quadratic equation
+                // also works if the slope is 0.
                 let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
                     true => 2.0 * more / (segment.rate + root),

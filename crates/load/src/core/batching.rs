@@ -1,6 +1,6 @@
 //! In a closed loop without think time, the generator collects several answers before it handles them, which saves
-//! system calls. A collected answer delays only the next request of its client. Meanwhile, the server works on requests
-//! of other clients.
+//! system calls. A collected answer delays only the next request of its client. While answers are collected, the server
+//! works on requests of other clients.
 
 use super::{Core, Mode};
 use crate::driver::Batch;

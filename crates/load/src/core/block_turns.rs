@@ -38,8 +38,8 @@ impl BlockTurns {
         u64::from(conn) % self.block * self.connect_ns
     }
 
-    /// Returns the first time after `since_ns` at which a connection may send. Both times are nanoseconds since the
-    /// start of the load.
+    /// Returns the first time after `since_ns` at which a connection may send. The argument and the result are
+    /// nanoseconds since the start of the load.
     pub(super) fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
         let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
         match since_ns.checked_sub(place) {

@@ -70,8 +70,8 @@ impl Core {
         }
     }
 
-    /// Schedules the first request of a connection. This request follows one pause after the last connect is due or one
-    /// pause after `now`, whichever is later.
+    /// Schedules the first request of a connection. The first request follows one pause after the last connect is due
+    /// or one pause after `now`, whichever is later.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
@@ -115,8 +115,8 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended. If `due_ns` is given, the connect follows at this time. Otherwise, the connect
-    /// follows at once if requests must be sent again, and after the think time if not.
+    /// Replaces a connection that ended. If `due_ns` is given, the connect follows at this time. Without `due_ns`, the
+    /// connect follows at once if requests must be sent again, and otherwise after the think time.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),

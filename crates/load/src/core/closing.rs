@@ -1,10 +1,10 @@
 //! Connections for which the server has announced the end (`Connection: close`, GOAWAY). Most servers close such a
 //! connection at once, so the connection is in TIME_WAIT on the server's side. The connection keeps its number until
-//! the server's FIN arrives. Meanwhile, its client opens another connection under another number, so no client waits
-//! for the end of an old connection.
+//! the server's FIN arrives. Until the FIN arrives, the connection's client uses another connection with another
+//! number, so no client waits for the end of an old connection.
 //!
 //! Some servers leave the close to the client. A worker of such a server stays occupied until the client closes. The
-//! generator recognizes such a server when a FIN is late for the first time. From then on, the generator closes
+//! generator recognizes such a server when a FIN is late for the first time. After a late FIN, the generator closes
 //! connections itself. About once a second, the generator waits for one FIN, to see whether the server now closes.
 
 use super::fin_wait::Closer;

@@ -1,6 +1,6 @@
 //! Clock that yields the due times of requests. Requests that are due but not started are not stored. Instead, two
-//! copies of the arrival process run. The first counts the due requests, and the second yields the due time of the
-//! oldest waiting request. Even if a server stalls for minutes, the waiting requests thus need no memory.
+//! copies of the arrival process run. The first copy counts the due requests, and the second copy yields the due time
+//! of the oldest waiting request. Even if a server stalls for minutes, the waiting requests thus need no memory.
 
 use crate::arrivals::Arrivals;
 
@@ -87,7 +87,7 @@ impl DueClock {
         (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));
     }
 
-    /// Takes the next request if it is due by `now`, and returns its due time. From then on, the request counts as
+    /// Takes the next request if it is due by `now`, and returns its due time. After this call, the request counts as
     /// waiting.
     pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
         if self.next_ns > now {

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 /// Maximum time to wait for the FIN of a server that is known to close connections, nanoseconds. If a thread of the
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
-/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. Such a test is made if
-/// the server has not closed a connection so far, or has left the last close to the client. On an idle machine, a FIN
-/// comes within 0.1 ms after the answer.
+/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client makes this
+/// test if the server has not closed a connection so far, or has left the last close to the client. On an idle machine,
+/// a FIN comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// Interval between two tests of whether a server that usually leaves the close to the client now closes connections,
 /// nanoseconds. Tests of [`TRIAL_WAIT_NS`] at this interval occupy one worker of the server for 1 % of the time.

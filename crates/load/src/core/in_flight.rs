@@ -20,8 +20,8 @@ pub(crate) struct InFlightRequest {
     pub(crate) address: u16,
     /// Index of the request in the plan's set of requests.
     pub(crate) item: u16,
-    /// Time at which the first byte of the answer arrived. The value is 0 until then, and for an answer that arrives in
-    /// one piece.
+    /// Time at which the first byte of the answer arrived. The value is 0 before the first byte arrives, and for an
+    /// answer that arrives in one piece.
     pub(crate) first_byte_ns: u64,
     /// Trace context of the request.
     pub(crate) trace: Trace,
@@ -118,8 +118,8 @@ impl InFlight {
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;
-        // Here, `&` compiles to one branch, and `&&` would compile to two. This function runs for each read of a long
-        // answer.
+        // Here, `&` compiles to one branch, and `&&` would compile to two. The function `answer_goes_on` runs for each
+        // read of a long answer.
         if (begun.first_byte_ns != 0) & (events == 0) {
             return None;
         }

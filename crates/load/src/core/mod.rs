@@ -110,8 +110,8 @@ impl Core {
         let service = has_due_times(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        // Requests of a sequence may need values that earlier requests on the same connection captured. Such requests
-        // are therefore not sent again on a new connection.
+        // Requests of a sequence may need values that earlier requests on the same connection captured. Requests of a
+        // sequence are therefore not sent again on a new connection.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;

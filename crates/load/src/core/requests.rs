@@ -94,8 +94,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
-        // Counts the time until now with the previous number of requests in flight. Otherwise, the new request would
-        // also count for the time since the last event, such as a connect.
+        // Counts the time until now with the previous number of requests in flight. Without this call, the new request
+        // would also count for the time since the last event, such as a connect.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
@@ -148,8 +148,8 @@ impl Core {
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
             session.flushed(&mut |done| {
-                // A request of the protocol `discard` lasts as long as its send. The time of this pass was read before
-                // the send, so the clock is read again.
+                // A request of the protocol `discard` lasts as long as its send. The time of this pass of the event
+                // loop was read before the send, so the clock is read again.
                 sink.now = ops.refresh();
                 sink.done(done);
             })
@@ -252,8 +252,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as the socket accepts at once. These bytes tell the server why the
-    /// connection ends (a GOAWAY, or a TLS alert).
+    /// Sends as many of the session's last bytes as the socket accepts at once. The last bytes (a GOAWAY, or a TLS
+    /// alert) tell the server why the connection ends.
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
@@ -265,8 +265,8 @@ impl Core {
             bytes
         };
         // Errors are ignored, because the connection is lost in any case. One pass may read two packets of the server,
-        // of which the second has the fault. An answer to the first packet may then still wait to be sent. In that
-        // case, the driver queues the last bytes after that answer.
+        // of which the second has the fault. If the answer to the first packet still waits to be sent, the driver
+        // queues the last bytes after this answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {

@@ -11,9 +11,9 @@
 //!   answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
-//! Requests to be sent again are sent on the next connection that has room, the oldest first. They are sent before any
-//! new request, even during the drain. Each of these requests keeps its intended start, so its response time includes
-//! the delay. Each of them counts as sent only once.
+//! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again
+//! are sent before any new request, even during the drain. A request that is sent again keeps its intended start, so
+//! its response time includes the delay. A request that is sent several times counts as sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;
@@ -113,7 +113,8 @@ impl Core {
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it while several pipelined requests
-    /// waited. Such a server may have received these requests, for example if it closes after some number of answers.
+    /// waited. A server may do so even if it has received the pipelined requests, for example if it closes each
+    /// connection after some number of answers.
     fn is_between_answers(&self, conn: u32) -> bool {
         let c = &self.conns[conn as usize];
         self.resends_pipelined && c.has_answers() && c.in_flight.saturating_sub(c.unsent) > 1
@@ -129,9 +130,9 @@ impl Core {
     /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. Examples are a
     /// reset, and a close by a server behind a proxy if the proxy had already received the requests.
     ///
-    /// A server that fails requests by closing their connections would look the same. But keep-alive races happen by
-    /// chance. A server with keep-alive races also closes other connections: idle connections after the same idle time,
-    /// or connections whose requests it has not received. If connections end more often than chance explains, the
+    /// A server that fails requests by closing their connections would look the same. But keep-alive races happen only
+    /// by chance. A server with keep-alive races also closes other connections: idle connections after the same idle
+    /// time, or connections whose requests it has not received. If connections end more often than chance explains, the
     /// requests on them count as failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);

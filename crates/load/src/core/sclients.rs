@@ -75,8 +75,9 @@ impl Core {
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Handles a connect that has succeeded. The new connection leaves the D descriptors. Another connect takes the
-    /// place of the new connection, unless the connects follow an arrival process.
+    /// Handles a connect that has succeeded. The new connection no longer counts as one of the D descriptors that are
+    /// connecting. Another connect takes the place of the new connection, unless the connects follow an arrival
+    /// process.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);

@@ -98,7 +98,7 @@ impl Fixture {
         fixture
     }
 
-    /// Connects one client and completes the handshake. The first requests are then sent.
+    /// Connects one client and completes the handshake. After the handshake, the first requests are sent.
     pub(super) fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let mut fixture = Self::new(pipeline, think_ms, weights);
         fixture.hear(b"h");

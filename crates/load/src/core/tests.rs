@@ -134,8 +134,8 @@ fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
 
 #[test]
 fn a_slow_server_gets_the_connections_that_it_needs() {
-    // At 500 requests per second of 1 s each, 500 requests are in flight. The first answers come after 1 s. From then
-    // on, the pool grows with the answers.
+    // At 500 requests per second of 1 s each, 500 requests are in flight. The first answers come after 1 s. After the
+    // first answers, the pool grows with the number of answers.
     let second = 1_000_000_000;
     let server = SimServer { service: Service::Constant, service_ns: second, workers: 10_000, ..SimServer::default() };
     let slow = LoadPlan { warmup_s: 5.0, ..plan(open(500.0, Arrival::Constant), 5.0) };
@@ -243,8 +243,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
     // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker serves one connection, and
-    // the accept queue holds the other. Each of these connects is replaced by another connect at once. Further connects
-    // come exactly every 10 ms.
+    // the accept queue holds the other. Each of the two successful connects is replaced by another connect at once.
+    // Further connects come exactly every 10 ms.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);

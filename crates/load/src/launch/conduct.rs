@@ -119,8 +119,8 @@ fn detail(common: &LoadContext) -> TickDetail {
 pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time is read after the counts. If this time is before the start of the load, no count can be from after the
-    // start.
+    // The time of the tick is read after the counts. If the time is before the start of the load, all counts are
+    // therefore from before the start, too.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
     tick

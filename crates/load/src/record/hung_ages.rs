@@ -2,7 +2,8 @@
 
 use run::Hist;
 
-/// Ages of hung requests. These ages are also in the histograms `under_way` and `carried_in` of the record.
+/// Ages of hung requests. The ages of hung requests are also in the histograms `under_way` and `carried_in` of the
+/// record.
 #[derive(Debug, Default)]
 pub(super) struct HungAges {
     /// Ages at the end of the measured window.

@@ -66,19 +66,21 @@ pub(crate) struct Record {
     pub(crate) response: Hist,
     /// Time from the send of a request to the last byte of its answer. `None` if this time would equal `response`.
     pub(crate) service: Option<Hist>,
-    /// Time until the first byte of the answer. This time starts at the same moment as the time in `response`.
+    /// Time until the first byte of the answer. The time to the first byte starts at the same moment as the time in
+    /// `response`.
     first_byte: Hist,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
     /// Time until the failure, for each request that failed within the measured window.
     unanswered: Hist,
-    /// Time until the answer, for each answer with an unexpected status. Such times do not count as response times.
+    /// Time until the answer, for each answer with an unexpected status. The times of unexpected answers do not count
+    /// as response times.
     refused: Hist,
     /// Age at the end of the measured window, for each request that is unanswered at that moment.
     under_way: Hist,
-    /// Age at the start of the measured window, for each request that was in flight at that moment. Each of these
-    /// requests ended within the measured window, or is also in `under_way`.
+    /// Age at the start of the measured window, for each request that was in flight at that moment. A request with such
+    /// an age ended within the measured window, or is also in `under_way`.
     carried_in: Hist,
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are no such
     /// requests.
@@ -339,9 +341,9 @@ impl Record {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if keep-alive races are certain. One sign is that the server closed a connection that was idle or
-    /// had only unread requests. The other sign is that the server ended all connections at the same moment, as in a
-    /// restart.
+    /// Returns true if keep-alive races are certain. One sign of keep-alive races is that the server closed a
+    /// connection that was idle or had only unread requests. Another sign of a keep-alive race is that the server ended
+    /// all connections at the same moment, as in a restart.
     fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }

@@ -26,7 +26,8 @@ const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OP
 
 /// Content of a server, which all of its connections share.
 pub trait Site: Send + Sync {
-    /// Returns the current time, seconds since 1970. The time is that of the latest pass of the server's event loop.
+    /// Returns the current time, seconds since 1970. The returned time is that of the latest pass of the server's event
+    /// loop.
     fn now_s(&self) -> u64;
 
     /// Returns the page for a known method and a decoded path without query. Pages for status 404 and 405 are also
@@ -63,8 +64,8 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last head of a request that this thread parsed, unless the head is too long or the site refused the request.
-/// This cache never changes a result, because equal bytes always have the same meaning.
+/// The last head of a request that this thread parsed, unless the head is too long or the site refused the request. The
+/// cached head never changes a result, because equal bytes always have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
@@ -121,7 +122,7 @@ struct CachedAnswer {
 enum Phase {
     Head,
     Body(u64),
-    /// The body consists of chunks. The number counts the bytes skipped so far.
+    /// The body consists of chunks. The number counts the skipped bytes of the body.
     Chunks(Chunked, u64),
     /// The connection ends after the queued replies. All further input is dropped.
     Ignore,

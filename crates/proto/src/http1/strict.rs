@@ -1,7 +1,7 @@
 //! Strict parsing of heads, for servers and intermediaries. A head that two readers could understand differently is
-//! refused. Otherwise, a request could be hidden from one of these readers (request smuggling; RFC 9112, section 11.2).
-//! The reference server and the proxy both use this parser. Where the standard allows a reader to repair or to refuse
-//! an input, this parser refuses the input.
+//! refused. If such a head were accepted, a request could be hidden from one of two readers (request smuggling; RFC
+//! 9112, section 11.2). The reference server and the proxy both use this parser. Where the standard allows a reader to
+//! repair or to refuse an input, this parser refuses the input.
 
 use std::mem::MaybeUninit;
 

@@ -13,7 +13,7 @@ pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 const BEYOND: Fault = Fault::Malformed("a window of HTTP/2 that is larger than 2^31-1");
 const OVERRUN: Fault = Fault::Malformed("the peer sends more than its window allows");
 
-/// Returns true for a fault of flow control. Such faults have their own error code (section 7).
+/// Returns true for a fault of flow control. Faults of flow control have their own error code (section 7).
 pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }

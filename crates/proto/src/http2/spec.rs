@@ -30,7 +30,7 @@ pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<C
 }
 
 /// Returns prepared bytes of a server, for measurements without a server. If `request` is empty, returns the server's
-/// first bytes. Otherwise, returns an answer on the first stream.
+/// first bytes. If `request` is not empty, returns an answer on the first stream.
 fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {
@@ -42,7 +42,7 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
 }
 
 /// Returns prepared bytes of a gRPC server, for measurements without a server. If `request` is empty, returns the
-/// server's first bytes. Otherwise, returns the answer to a call on the first stream.
+/// server's first bytes. If `request` is not empty, returns the answer to a call on the first stream.
 pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {

@@ -19,7 +19,7 @@ const MAX_VALUE: usize = 1 << 20;
 const MAX_OWED: usize = 64 << 20;
 /// Maximum size of a buffer that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 16 * 1024;
-/// Number of bytes that hold the client's flags. They precede each value in the store.
+/// Number of bytes that hold the client's flags. The client's flags precede each value in the store.
 const FLAGS_BYTES: usize = 4;
 
 /// Operation for the value that follows a command line.

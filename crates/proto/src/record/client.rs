@@ -52,10 +52,10 @@ impl Client for ClientPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request was sent, and the head of its answer has not arrived completely. The number is the number of requested
-    /// bytes.
+    /// A request was sent, and the head of its answer has not arrived completely. The variant contains the number of
+    /// requested bytes.
     Head(u32),
-    /// The body of an answer is arriving. The number is the number of bytes that are still to come.
+    /// The body of an answer is arriving. The variant contains the number of bytes that are still to come.
     Body(u32),
 }
 

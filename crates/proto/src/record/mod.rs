@@ -109,7 +109,7 @@ pub struct Head {
     /// Result of the operation; `None` in a request.
     pub status: Option<Status>,
     /// Origin of the record in a reply: the first flag is true for the page cache, and the second for the disk. Both
-    /// are true if the record came from both.
+    /// flags are true if parts of the record came from the page cache and from the disk.
     pub origin: (bool, bool),
     /// Position of the record in the file.
     pub offset: u64,

@@ -61,8 +61,8 @@ impl Routes {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a command that was redirected to `node` by ASK, unless this command already waits for `node`. The number of
-    /// waiting commands is therefore limited.
+    /// Adds a command that was redirected to `node` by ASK, unless this command already waits for `node`. Because of
+    /// this rule, the number of waiting commands is limited.
     fn add_ask(&self, node: u16, command: usize) {
         let mut asks = self.asks();
         if !asks.contains(&(node, command)) {

@@ -213,8 +213,8 @@ impl<S: Requester> Requester for ClientSession<S> {
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // The alert close_notify announces the end of the stream. TCP reports this end later, too. Here, the
-                // alert matters only for a response that lasts until the end of the stream.
+                // The alert close_notify announces the end of the stream. TCP also reports the end of the stream, but
+                // later. Here, the alert matters only for a response that lasts until the end of the stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

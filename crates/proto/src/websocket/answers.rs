@@ -25,15 +25,15 @@ const PUSHES: &str = "it sends messages that no request asked for, so an answer 
 /// Rule that decides which message is an answer.
 pub(super) enum AnswerRule {
     /// Each message answers the oldest request. The flag becomes true when the server sends a message without a request
-    /// on any connection. From then on, no message counts as an answer.
+    /// on any connection. Once the flag is true, no message counts as an answer.
     NextMessage(AtomicBool),
     /// Only a message that contains a given text is an answer.
     Text(Box<Finder<'static>>),
     /// An answer contains the ID of its request.
     Id(MessageIds),
     /// The server sends `messages` messages for each request, and message number `answer` is the answer. `misfit`
-    /// becomes true when a message arrives between two exchanges (a request and its messages) on any connection. From
-    /// then on, no message counts as an answer.
+    /// becomes true when a message arrives between two exchanges (a request and its messages) on any connection. Once
+    /// `misfit` is true, no message counts as an answer.
     Position { answer: u16, messages: u16, misfit: AtomicBool },
     /// The answer is a stream: all messages until the end marker, or until the server closes the connection.
     Stream(StreamPlan),

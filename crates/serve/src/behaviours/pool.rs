@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Default time for which a request holds a slot, milliseconds. This time is long compared with the time for the rest
+/// Default time for which a request holds a slot, milliseconds. The default is long compared with the time for the rest
 /// of a request.
 const DEFAULT_HOLD_MS: f64 = 10.0;
 

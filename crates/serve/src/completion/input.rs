@@ -46,8 +46,8 @@ impl Worker {
         }
     }
 
-    /// Handles bytes that arrived on a connection. While a send is outstanding, the bytes are added to the backlog.
-    /// Otherwise they are processed at once.
+    /// Handles bytes that arrived on a connection. While a send is outstanding, the bytes are added to the backlog. If
+    /// no send is outstanding, the bytes are processed at once.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.sending || conn.queued {
@@ -63,8 +63,8 @@ impl Worker {
         self.consume(index, id, n)
     }
 
-    /// Passes received bytes to the session, or sends them back directly as an echo. Then continues with the
-    /// connection.
+    /// Passes received bytes to the session, or sends them back directly as an echo. After that, continues with the
+    /// next step of the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

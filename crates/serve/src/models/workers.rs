@@ -119,8 +119,8 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // Several threads write the counters of the pool. This call therefore uses its own counters, which are then
-        // added to the pool's counters with atomic operations.
+        // Several threads write the counters of the pool. `turn` therefore uses its own counters, which are then added
+        // to the pool's counters with atomic operations.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());

@@ -40,8 +40,9 @@ impl Worker {
         }
     }
 
-    /// Schedules a check of a client that may leave unnoticed. This can happen after the client has closed its sending
-    /// side. It can also happen if unread bytes prevent a level-triggered backend from watching the client.
+    /// Schedules a check of a client that may leave unnoticed. A client can leave unnoticed after it has closed its
+    /// sending side. A client can also leave unnoticed if unread bytes prevent a level-triggered backend from watching
+    /// it.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)

@@ -47,7 +47,7 @@ impl Settings {
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
         // With io_uring, each arriving packet wakes a thread that sleeps in a pause, so pauses would collect no events.
-        // But the pauses would cost a tenth of the CPU time of a request.
+        // Pauses with io_uring would cost a tenth of the CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,

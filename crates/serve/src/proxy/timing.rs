@@ -21,7 +21,8 @@ const LAST_WORD: Duration = Duration::from_secs(1);
 pub struct Timings {
     /// Calls of `get_next_event` that returned events: duration in cycles, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Number of calls that found no events, after which the proxy waited. These calls are not part of `calls`.
+    /// Number of calls that found no events, after which the proxy waited. Calls that found no events are not part of
+    /// `calls`.
     pub rejected: u64,
     /// Duration of each declaration of interest, in cycles.
     pub declared: Vec<u64>,

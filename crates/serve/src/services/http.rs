@@ -155,7 +155,7 @@ impl Site for Pages {
     }
 }
 
-/// Time after which unused tokens of the rate limit expire, nanoseconds. This time limits the size of a burst.
+/// Time after which unused tokens of the rate limit expire, nanoseconds. The expiry limits the size of a burst.
 const BURST_NS: f64 = 1e8;
 
 /// Limit on the rate of requests: a token bucket that holds at most the tokens of a tenth of a second. Requests are

@@ -1,10 +1,10 @@
 //! Record: reads and writes records of one file, with or without the page cache, as in R. Blake, *Optimizing Windows
 //! NT*, 1993.
 //!
-//! The user names the file with `--root`. Otherwise, the service creates an unnamed file in the temporary directory.
-//! The first attempt to read a record must not wait for the disk (RWF_NOWAIT, preadv2(2)). The result of this attempt
-//! shows whether the record is in the page cache or on the disk. Without the page cache (O_DIRECT), all records come
-//! from the disk.
+//! The user names the file with `--root`. Without `--root`, the service creates an unnamed file in the temporary
+//! directory. The first attempt to read a record must not wait for the disk (RWF_NOWAIT, preadv2(2)). The result of
+//! this attempt shows whether the record is in the page cache or on the disk. Without the page cache (O_DIRECT), all
+//! records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};

@@ -20,7 +20,8 @@ pub(crate) struct Policy {
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// Maximum time for the head of a request, milliseconds; 0 for no limit. This limit applies with all strategies.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit. The limit on the head applies with all
+    /// strategies.
     pub(crate) head_ms: u32,
 }
 
@@ -76,7 +77,7 @@ pub(crate) enum LimitHit {
     /// The peer does not read its answers.
     Unread,
     Silent,
-    /// The head of a request took too long. This limit applies with all strategies.
+    /// The head of a request took too long. The limit on the head applies with all strategies.
     SlowHead,
 }
 

@@ -33,8 +33,8 @@ pub(crate) struct Talk {
     pub(crate) ask: Vec<u8>,
     /// A request of the long exchange.
     pub(crate) long_ask: Vec<u8>,
-    /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The number
-    /// is 0 if another service tests the same code.
+    /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The value
+    /// is 0 if the long exchange of another service tests the same code.
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,

@@ -112,8 +112,8 @@ impl Diag {
         })
     }
 
-    /// Returns the current state of one known connection, or `None` if the connection has ended. This query is much
-    /// cheaper than a dump, which makes the kernel search its whole table.
+    /// Returns the current state of one known connection, or `None` if the connection has ended. A query for one
+    /// connection is much cheaper than a dump, for which the kernel searches its whole table.
     pub fn connection(&mut self, name: &SocketName) -> Result<Option<Connection>> {
         self.known(name, CONNECTION_EXTENSIONS, connection)
     }

@@ -16,8 +16,8 @@ pub(super) fn sentence(needed: u64) -> String {
     tell(all.collect(), needed)
 }
 
-/// Returns the sentence for the limit with the least memory left, if less memory is left than is needed. Otherwise
-/// returns a general sentence.
+/// Returns the sentence for the limit with the least memory left, if less memory is left than is needed. If every limit
+/// leaves enough memory, returns a general sentence.
 fn tell(limits: Vec<Limit>, needed: u64) -> String {
     let full = limits.iter().filter(|limit| limit.left() < needed).min_by_key(|limit| limit.left());
     full.map_or_else(

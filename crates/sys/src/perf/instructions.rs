@@ -36,7 +36,7 @@ pub fn counts_instructions() -> bool {
 }
 
 /// Returns the value of an event. If several events share a hardware counter, each event is measured only part of the
-/// time. The value is then scaled up to the whole time.
+/// time. The value of an event that was measured for a part of the time is scaled up to the whole time.
 fn read(event: &OwnedFd) -> Option<f64> {
     let mut bytes = [0; 24];
     let length = rustix::io::read(event, &mut bytes).ok()?;

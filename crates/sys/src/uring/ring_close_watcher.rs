@@ -1,5 +1,5 @@
 //! Detects the end of a ring. A kernel worker cleans up a ring some milliseconds after the ring's last descriptor was
-//! closed. Until then, all sockets that the ring's operations or its file table use stay open.
+//! closed. Until the ring is cleaned up, all sockets that its operations or its file table use stay open.
 //!
 //! To detect the end, the write end of a pipe is put into the ring's file table. This process's descriptor of the write
 //! end is then closed. The read end reports a hang-up once the table has released the write end, in the last step of

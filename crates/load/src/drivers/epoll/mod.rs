@@ -57,8 +57,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     })
 }
 
-/// Maximum number of events per wait. This number is small enough that times within a pass are accurate, and large
-/// enough that many events share the cost of the call.
+/// Maximum number of events per wait. The maximum is small enough that times within a pass of the event loop are
+/// accurate, and large enough that many events share the cost of the call.
 const MAX_EVENTS: usize = 256;
 /// Number of events after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;

@@ -175,8 +175,8 @@ impl Ops for EpollOps {
             Err(e) => return Err(e),
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
-        // After a write of only some of the bytes, the socket may have space again. But epoll reports space only after
-        // a write that would block, so another write is tried.
+        // After a write of only some of the bytes, the socket may have space again. But epoll reports free space only
+        // after a write that would block, so the driver tries another write.
         self.write_rest(conn)
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct PartnerMessage {
     pub(crate) gone: bool,
 }
 
-/// Epoll token of the socketpair. This token differs from all connection numbers.
+/// Epoll token of the socketpair. The token of the socketpair differs from all connection numbers.
 pub(super) const PARTNER_TOKEN: u64 = u64::MAX;
 // Kinds of messages: a connection, and the start of a phase.
 pub(super) const CONNECTION_MESSAGE: u8 = 1;

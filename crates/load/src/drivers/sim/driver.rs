@@ -40,7 +40,8 @@ pub(crate) struct SimOps {
     rng: Rng,
     /// Number of workers of the simulated server that are idle.
     idle: u32,
-    /// With `accept_at_once`, requests that wait for a worker. Otherwise, connections that wait to be accepted.
+    /// With `accept_at_once`, requests that wait for a worker. Without `accept_at_once`, connections that wait to be
+    /// accepted.
     queue: VecDeque<Conn>,
     /// For each connection, true if a worker has accepted it and waits for its next request or its close.
     pub(super) held: Vec<bool>,
@@ -88,7 +89,8 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // The seed differs from the generator's seed. Otherwise, service times would be correlated with arrivals.
+            // The seed differs from the generator's seed. If the seeds were equal, service times would be correlated
+            // with arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
             queue: VecDeque::new(),

@@ -29,8 +29,8 @@ pub struct SimServer {
     /// Maximum number of requests that the server handles at the same time.
     pub workers: u32,
     /// True for a server with an event loop: it accepts every connection at once, and handles requests in the order of
-    /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection.
-    /// Meanwhile, other connections wait in the accept queue.
+    /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection. While
+    /// the worker serves one connection, other connections wait in the accept queue.
     pub accept_at_once: bool,
     /// Backlog of the listener. The accept queue holds one connection more than the backlog. If the queue is full, a
     /// SYN is dropped, and the client sends it again after a second.

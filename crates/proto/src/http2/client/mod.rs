@@ -115,8 +115,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// State of the server's header table (HPACK dynamic table). The state says whether this table contains the headers of
-/// our requests.
+/// State of the server's header table (HPACK dynamic table). The state says whether the header table contains the
+/// headers of our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     /// The server's header table does not contain our headers yet.

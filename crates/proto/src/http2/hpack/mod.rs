@@ -44,8 +44,8 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// True if the last block did not change the dynamic table. In this case, another block with the same bytes has the
-    /// same content.
+    /// True if the last block did not change the dynamic table. As long as the table does not change, another block
+    /// with the same bytes has the same content.
     pub(super) repeatable: bool,
 }
 

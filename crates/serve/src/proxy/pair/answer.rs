@@ -80,8 +80,8 @@ impl Pair {
         self.answer_body_with(io, bytes, 0)
     }
 
-    /// Sends `bytes`, if possible with one system call. The first `before` bytes are the head, and the others are a
-    /// part of the body.
+    /// Sends `bytes`, if possible with one system call. The first `before` bytes are the head of the response, and all
+    /// other bytes are a part of its body.
     fn answer_body_with(&mut self, io: &mut Io, bytes: &[u8], before: usize) -> Next {
         let Answer::Body(body) = &mut self.answer else { return Next::Close };
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };

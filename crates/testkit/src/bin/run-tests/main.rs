@@ -1,4 +1,5 @@
-//! Runs the tests that cargo built, each in its own process. Then prints which tests were slow, skipped or failed.
+//! Runs the tests that cargo built, each in its own process. After all tests, prints which tests were slow, skipped or
+//! failed.
 //!
 //! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
 //!
