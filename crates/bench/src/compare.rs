@@ -1,5 +1,5 @@
-//! Measures loadline and a peer (usually another program) in turn, for several rounds. The result of a row is the ratio
-//! of the medians over the rounds.
+//! Measures loadline and a peer (usually another program) alternately, for several rounds. The result of a row is the
+//! ratio of the medians over the rounds.
 
 use anyhow::Result;
 
@@ -39,8 +39,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
 }
 
-/// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine's speed favours neither
-/// program. An additional first round only warms caches and is discarded.
+/// Measures loadline and the peer alternately. The order alternates, so that a drift of the machine's speed favours
+/// neither program. An additional first round only warms caches and is discarded.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,

@@ -1,7 +1,7 @@
 //! An explicit event API. A thread declares interest in descriptors once, and then takes events from a queue. The cost
 //! of taking events depends on the number of delivered events, not on the number of declared descriptors.
 //!
-//! The interface is that of the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
+//! The interface is taken from the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
 //! Mechanism for UNIX* (USENIX 1999). This library implements the interface in user space on epoll and io_uring.
 //! Backends on poll and select exist for comparison ([`BACKENDS`]). The crate `loadline-event-c` offers the same
 //! functions to C programs, with the header `loadline_event.h`.

@@ -278,7 +278,7 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
 }
 
 /// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes or varies between
-/// connections, or if a session sends anything besides requests.
+/// connections, or if a session also sends anything else than requests.
 fn written(client: &dyn AnyClient, trace: Trace) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

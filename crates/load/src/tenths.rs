@@ -9,7 +9,7 @@ const MAX_TENTHS: usize = 36_000;
 /// be longer than the planned one.
 const SLACK_S: f64 = 5.0;
 
-/// Number of counts in each tenth of a second, besides the counts for the limits.
+/// Number of counts in each tenth of a second, without the counts for the limits.
 const FIXED_COUNTERS: usize = 3;
 
 /// Counts of one shard (generator thread).

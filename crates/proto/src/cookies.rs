@@ -167,7 +167,7 @@ fn seconds(text: &[u8]) -> Option<i64> {
 }
 
 /// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Tries to read each
-/// part as a time, a day, a month and a year, in turn. Returns seconds since 1970.
+/// part as a time, then as a day, as a month and as a year. Returns seconds since 1970.
 fn date(text: &[u8]) -> Option<i64> {
     const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();

@@ -1,8 +1,8 @@
 //! gRPC: unary calls over HTTP/2, with one message in each direction. Only gRPC status 0, or another status that the
 //! user expects, is a success. Source: "gRPC over HTTP2", the gRPC project's description of its protocol.
 //!
-//! The client's sessions are those of [`http2`](crate::http2). The server side is the HTTP/2 server, with answers
-//! (pages) made by [`Page::grpc`](crate::http1::Page::grpc).
+//! The client uses the sessions of [`http2`](crate::http2). The server side is the HTTP/2 server, with answers (pages)
+//! made by [`Page::grpc`](crate::http1::Page::grpc).
 
 use run::{HttpPlan, Protocol};
 

@@ -1,5 +1,5 @@
 //! Requests of HTTP clients, from a set of requests or from the single request of the protocol's settings. Headers that
-//! all requests of a set share are added to each of them.
+//! all requests of a set share are added to each request.
 
 use std::sync::Arc;
 

@@ -195,7 +195,7 @@ impl Source {
 /// Multiplier that makes the seeds of successive sessions very different.
 const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Data that all sessions of a client share, besides the requests themselves.
+/// Data that all sessions of a client share, in addition to the requests themselves.
 #[derive(Clone)]
 pub(crate) struct SharedPlan {
     pub(crate) mix: Arc<Mix>,

@@ -58,7 +58,7 @@ impl Server {
         Self { local_addr, model, control, notes, service: None }
     }
 
-    /// Adds the service's own counters to those of the server.
+    /// Adds the service's own counters to the server's counters.
     pub(crate) fn add_counts_of(&mut self, service: Arc<dyn Service>) {
         self.service = Some(service);
     }

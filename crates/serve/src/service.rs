@@ -16,7 +16,7 @@ pub trait Service: Send + Sync {
         b""
     }
 
-    /// Adds the service's own counters to those of the server.
+    /// Adds the service's own counters to the server's counters.
     fn add_to(&self, _stats: &mut Stats) {}
 
     /// Returns true if sessions also send at planned times, and not only in response to input

@@ -1,5 +1,5 @@
-//! More connections arrive at once than are accepted in one wake-up, while the kernel cannot queue a signal for each of
-//! them.
+//! More connections arrive at once than are accepted in one wake-up, while the kernel cannot queue a signal for each
+//! connection.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

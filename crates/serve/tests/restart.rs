@@ -19,7 +19,7 @@ fn serve(model: &str, threads: u32, listen: &str) -> Result<Server, loadline_ser
     start(&ServePlan { service, model, listen, threads, options, ..ServePlan::default() })
 }
 
-/// Opens connections and makes requests on half of them.
+/// Opens 20 connections, and makes a request on each of the first 10.
 fn clients(to: SocketAddr) -> Vec<TcpStream> {
     let mut streams: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(to).unwrap()).collect();
     for stream in streams.iter_mut().take(10) {

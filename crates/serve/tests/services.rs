@@ -107,7 +107,7 @@ fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
         times.sort();
         times[times.len() / 2]
     };
-    // A delayed acknowledgement takes 40 ms. An exchange without such a delay takes far less time.
+    // A delayed acknowledgement takes 40 ms. An exchange without a delayed acknowledgement takes far less time.
     let (together, apart) = (median("0"), median("1"));
     assert!(apart > 3 * together, "{apart:?} against {together:?}");
 }

@@ -10,7 +10,8 @@ pub fn folder(sys: &Path, device: u64) -> PathBuf {
     sys.join(format!("dev/block/{}:{}", major(device), minor(device)))
 }
 
-/// Returns the name of the disk with this number. If the number is that of a partition, returns the name of its disk.
+/// Returns the name of the disk with this number. If the number belongs to a partition, returns the name of the
+/// partition's disk.
 pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
     let folder = folder(sys, device).canonicalize().ok()?;
     let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };

@@ -78,7 +78,7 @@ impl Map {
         }
     }
 
-    /// Copies bytes of the map from `at` on into `into`, at most to the end of either. Returns the number of copied
+    /// Copies bytes of the map from `at` on into `into`, until the map or `into` ends. Returns the number of copied
     /// bytes.
     pub fn copy_to(&self, at: usize, into: &mut [u8]) -> usize {
         let n = into.len().min(self.len.saturating_sub(at));

@@ -13,8 +13,8 @@ use crate::{Errno, Result};
 
 /// Size in bytes of the header of each message (`struct nlmsghdr`).
 const HEADER_BYTES: usize = 16;
-/// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with such a buffer
-/// (netlink_dump in af_netlink.c).
+/// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with a buffer of this
+/// size (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
 /// Maximum wait for an answer. The kernel normally answers at once. Because of this limit, a faulty kernel module
 /// cannot block loadline.

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// A network namespace, and its user namespace if it is not that of the caller.
+/// A network namespace, and its user namespace if the caller is in another user namespace.
 #[derive(Clone, Debug)]
 pub struct Netns {
     user: Option<Arc<OwnedFd>>,
@@ -73,7 +73,8 @@ pub fn elsewhere(pid: u32) -> Option<bool> {
 }
 
 impl Netns {
-    /// Opens the network namespace of a process, and its user namespace if it is not that of the caller.
+    /// Opens the network namespace of a process. Also opens the user namespace of this process if the caller is in
+    /// another one.
     pub fn of_process(pid: u32) -> io::Result<Self> {
         let open = |name: &str| File::open(format!("/proc/{pid}/ns/{name}"));
         let (net, user) = (open("net")?, open("user")?);

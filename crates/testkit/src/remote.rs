@@ -48,7 +48,7 @@ impl SshHosts {
         made.keys(hosts);
         // sshd requires that this folder exists; it may be empty.
         std::fs::create_dir_all("/run/sshd").unwrap();
-        // loadline runs on the first host, and connects to the others by ssh.
+        // loadline runs on the first host, and connects to the other hosts by ssh.
         for host in &hosts[1..] {
             made.daemon(host, groups.iter().find(|(name, _)| name == host).map(|(_, group)| *group));
         }

@@ -21,7 +21,7 @@ struct CapacityRuns {
 
 static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
 
-/// Runs `find` and wrk in turn. Only the first call with a given number of rounds measures; later calls return the
+/// Runs `find` and wrk alternately. Only the first call with a given number of rounds measures; later calls return the
 /// results of the first call.
 fn found(rounds: usize) -> Result<CapacityRuns> {
     CAPACITY_RUNS.get_or_measure(rounds, || find(rounds))

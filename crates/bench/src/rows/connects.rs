@@ -15,7 +15,7 @@ use crate::programs::{self, CLIENT_CPU};
 const DESCRIPTORS: &str = "10000";
 /// Range of source addresses.
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries in turn, connections per second. The highest rate that httperf reaches counts.
+/// Rates that httperf tries one after another, connections per second. The highest rate that httperf reaches counts.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
 /// Measures connection attempts per second.

@@ -23,7 +23,7 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
 }
 
 /// Measures each server once per round. Compares loadline's best server of the round with the best peer. The best
-/// server is the one with the lowest CPU time per message.
+/// server is the server with the lowest CPU time per message.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

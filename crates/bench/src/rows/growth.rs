@@ -42,7 +42,7 @@ const COLD_RATE: u32 = 10_000;
 /// closed.
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// CPU microseconds per request: those of loadline, those of wrk, and those of the server under loadline's load.
+/// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.
 type Point = [f64; 3];
 
 /// Measures the growth of loadline's cost per request from 64 to 12,000 connections, and the growth of wrk's cost for

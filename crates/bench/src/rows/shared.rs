@@ -13,7 +13,7 @@ impl<T: Clone> Shared<T> {
     }
 
     /// Returns the measurement for a number of rounds. Calls `measure` unless a measurement for this number of rounds
-    /// is kept.
+    /// is already stored.
     pub(super) fn get_or_measure(&self, rounds: usize, measure: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = kept.as_ref().filter(|(of, _)| *of == rounds) {

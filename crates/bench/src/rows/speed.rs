@@ -20,7 +20,7 @@ const FLOOR_C: &str = include_str!("floor.c");
 /// Time budget of the short `find`.
 const FIND_BUDGET: &str = "10s";
 
-/// Measures loadline's CPU microseconds per request, divided by those of a minimal loop in C.
+/// Measures loadline's CPU microseconds per request, divided by the CPU microseconds of a minimal loop in C.
 pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     let (nginx, dir) = (programs::nginx()?, TempDir::new()?);
     let (source, bare) = (dir.path().join("floor.c"), dir.path().join("floor"));
@@ -35,7 +35,7 @@ pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || generator::ours_per_request(nginx.addr, generator::CONNECTIONS), run)
 }
 
-/// Measures the throughput of two generator threads divided by that of one thread, without a network.
+/// Measures the throughput of two generator threads divided by the throughput of one thread, without a network.
 pub(crate) fn threads(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let rate = |threads: &str| generator::number(&without_network(server.addr, threads)?, "completed_rate");

@@ -9,7 +9,7 @@ pub struct ArrivalSpec {
     pub name: &'static str,
     /// Description of the arrival process for help texts, one line.
     pub help: &'static str,
-    /// Parameters besides the mean rate, in the order of the command line.
+    /// Parameters in addition to the mean rate, in the order of the command line.
     pub parameters: &'static [Parameter],
 }
 

@@ -1,9 +1,9 @@
-//! Times at which a block (a group of connections that send in turn) sends on each of its connections: see
+//! Times at which a block (a group of connections that send one after another) sends on each of its connections: see
 //! [`super::blocks`].
 
 use run::{Blocks, LoadPlan};
 
-/// Parameters of the blocks (groups of connections that send in turn) of a generator thread.
+/// Parameters of the blocks (groups of connections that send one after another) of a generator thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTurns {
     pub(super) block: u64,

@@ -1,8 +1,8 @@
 //! Blocks of connections in the closed loop (A. Jones, A. Deshpande, *Windows Sockets 2.0*, 2000). This file sets the
-//! times at which each connection is made, sends and ends. A block sends on one of its connections, pauses, then sends
-//! on the next connection. Each connection therefore sends once per period. The period is the pause times the number of
-//! connections in a full block, also for a smaller last block. If an answer is late, its connection misses a period, as
-//! in the article.
+//! times at which each connection is opened, sends and is closed. A block sends on one of its connections, pauses, then
+//! sends on the next connection. Each connection therefore sends once per period. The period is the pause times the
+//! number of connections in a full block, also for a smaller last block. If an answer is late, its connection misses a
+//! period, as in the article.
 //!
 //! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
 //! 1 + x messages, where x is `sends_per_connection`; 0 stands for no limit. When all messages are answered, the client

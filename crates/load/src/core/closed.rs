@@ -166,7 +166,7 @@ mod tests {
 
     use crate::{SimServer, simulate};
 
-    /// Plan with 200 connections that are made at 100 per second, so the last connect is due after 2 s.
+    /// Plan with 200 connections that are opened at 100 per second, so the last connect is due after 2 s.
     fn plan(mean_ms: f64, duration_s: f64) -> LoadPlan {
         LoadPlan {
             protocol: Protocol::Echo { message_bytes: 64 },

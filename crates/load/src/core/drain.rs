@@ -61,7 +61,7 @@ impl Core {
         }
     }
 
-    /// Returns true if all requests are answered, and none is left to be sent.
+    /// Returns true if all requests are answered, and no request still has to be sent.
     fn is_done(&self) -> bool {
         self.in_flight == 0 && !self.has_rest()
     }

@@ -8,8 +8,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
-/// hundreds of requests may wait. Opening a connection for each of them would take longer than the pause, and would
-/// thus cause the next pause.
+/// hundreds of requests may wait. Opening a connection for each waiting request would take longer than the pause, and
+/// would thus cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {

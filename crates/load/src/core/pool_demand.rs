@@ -1,7 +1,7 @@
 //! Estimates the number of connections that the pool of an open loop needs: the recent arrival rate times the recent
 //! response time (Little's law). Arrival rate and response time are measured in consecutive short windows. If the
-//! server pauses, many requests wait. A new connection for each of them would be a storm of connects that the generator
-//! itself causes. After the pause, the existing connections can carry all waiting requests.
+//! server pauses, many requests wait. A new connection for each waiting request would be a storm of connects that the
+//! generator itself causes. After the pause, the existing connections can carry all waiting requests.
 
 /// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;

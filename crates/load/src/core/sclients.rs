@@ -7,8 +7,8 @@
 //! server causes no storm of connects.
 //!
 //! With an arrival process (which generalises the paper's think times), each arrival starts one connect on one of the D
-//! descriptors. A connect is given up after T and not repeated. If all D descriptors are connecting, arrivals wait, and
-//! count as due.
+//! descriptors. The client gives up a connect after T and does not repeat it. If all D descriptors are connecting,
+//! arrivals wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;

@@ -56,7 +56,7 @@ pub(crate) enum Shape {
     /// The handling process of two-process S-Clients. The other process establishes the connections.
     Handling { connections: u32, paced: bool },
     /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
-    /// connections besides D. `phase` is the position of the first connects within a gap.
+    /// connections in addition to the D descriptors. `phase` is the position of the first connects within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

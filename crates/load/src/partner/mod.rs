@@ -1,7 +1,7 @@
 //! S-Clients in two processes, as in the paper of Banga and Druschel (USITS 1997). One process establishes connections
 //! and sends the requests on them. A second process gets the established descriptors over a socketpair, and handles the
-//! answers. Each generator thread has its own second process, called its partner. The counts are the same as with a
-//! single process, because only the work is divided.
+//! answers. Each generator thread has its own second process, called its partner. The division into two processes does
+//! not change what is counted.
 //!
 //! The partner sends its reports as frames. A frame consists of a kind, the length of the content, and the content.
 

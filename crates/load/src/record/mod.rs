@@ -79,8 +79,8 @@ pub(crate) struct Record {
     refused: Hist,
     /// Age at the end of the measured window, for each request that is unanswered at that moment.
     under_way: Hist,
-    /// Age at the start of the measured window, for each request that was in flight at that moment. A request with such
-    /// an age ended within the measured window, or is also in `under_way`.
+    /// Age at the start of the measured window, for each request that was in flight at that moment. Each request in
+    /// `carried_in` ended within the measured window, or is also in `under_way`.
     carried_in: Hist,
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are no such
     /// requests.

@@ -154,7 +154,7 @@ pub fn plan(io: Io, intensity: Intensity) -> LoadPlan {
     LoadPlan { protocol: http(), io, intensity, drain_s: 3.0, ..LoadPlan::default() }
 }
 
-/// Returns the drivers to test. io_uring is left out if this machine does not allow it.
+/// Returns the drivers to test: epoll, and io_uring if this machine allows it.
 pub fn drivers() -> Vec<Io> {
     match sys::uring::Ring::new(&sys::uring::Config::default()) {
         Ok(_) => vec![Io::Epoll, Io::Uring],

@@ -5,7 +5,7 @@ use super::sink::EventSink;
 /// Splitter that finds the events in a stream of lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// True if the current line has any text besides white space.
+    /// True if the current line has any text that is not white space.
     has_text: bool,
 }
 

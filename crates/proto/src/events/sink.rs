@@ -28,7 +28,7 @@ impl<'a> EventSink<'a> {
         }
     }
 
-    /// Counts the current event, unless it is the one that ends the stream.
+    /// Counts the current event, unless this event ends the stream.
     pub(super) fn event_ends(&mut self) {
         let is_end = self.marker.as_mut().is_some_and(|marker| marker.event_ends());
         self.count += u32::from(!is_end);

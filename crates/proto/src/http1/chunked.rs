@@ -1,7 +1,7 @@
 //! Chunked transfer coding (RFC 9112, section 7.1). The sizes of chunks are checked; data and trailers are skipped.
 //!
 //! Parsing is strict: every line must end with CR LF, and extensions and trailers may not contain control characters.
-//! If two readers disagreed about the end of a line, a request could be hidden from one of them (request smuggling).
+//! If two readers disagreed about the end of a line, a request could be hidden from one of the two (request smuggling).
 
 use super::HEAD_LIMIT;
 use crate::Fault;

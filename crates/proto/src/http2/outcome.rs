@@ -18,8 +18,8 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     (stream.status, if is_refusal(stream.status, request) { Outcome::Unexpected } else { Outcome::Expected })
 }
 
-/// Returns true if the HTTP status of a response is not expected. The HTTP status of a gRPC call must always be 200;
-/// the gRPC status of the call is judged separately.
+/// Returns true if the HTTP status of a response is not expected. The HTTP status of a gRPC call must always be 200.
+/// The gRPC status of the call is evaluated separately.
 pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
     match request.grpc {
         true => status != 200,

@@ -76,8 +76,8 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands in turn. If a request is sent again on another connection, it may become
-    /// another command. Requests are therefore idempotent only if no command changes data.
+    /// Each connection sends the commands one after another. If a request is sent again on another connection, it may
+    /// become another command. Requests are therefore idempotent only if no command changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }

@@ -1,4 +1,4 @@
-//! Record: reading and writing of fixed-size records of a file over TCP. The message sizes are those of the
+//! Record: reading and writing of fixed-size records of a file over TCP. The message sizes are taken from the
 //! measurements in R. Blake, *Optimizing Windows NT*, 1993.
 //!
 //! A request to read has 60 bytes; its reply has 60 bytes followed by the record. To read 2048 bytes, the client sends

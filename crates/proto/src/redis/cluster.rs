@@ -1,7 +1,7 @@
 //! Routing of commands in a Redis cluster. Each key belongs to a slot, and each slot belongs to a node. A connection
-//! sends, in turn, the commands whose keys belong to its node. A node without the key's slot redirects the command:
-//! MOVED applies to all later commands for the slot, and ASK applies only to the redirected command. Source: the Redis
-//! cluster specification.
+//! sends, one after another, the commands whose keys belong to its node. A node without the key's slot redirects the
+//! command: MOVED applies to all later commands for the slot, and ASK applies only to the redirected command. Source:
+//! the Redis cluster specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -156,9 +156,9 @@ impl NodeQueue {
         done
     }
 
-    /// Chooses the next command. Commands that were redirected to this node come first. After them, the connection
-    /// sends, in turn, commands whose slots this node owns. If this node owns the slot of no command, the connection
-    /// sends a command for another node, and this node redirects the command.
+    /// Chooses the next command. Commands that were redirected to this node come first. After the redirected commands,
+    /// the connection sends, one after another, commands whose slots this node owns. If this node owns the slot of no
+    /// command, the connection sends a command for another node, and this node redirects the command.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());

@@ -105,7 +105,7 @@ mod tests {
     fn threads_share_the_capacity() {
         let turns = Turns::new(500.0, 4, true);
         let ends: Vec<u64> = (0..8).map(|_| turns.take(BEGIN_NS) - BEGIN_NS).collect();
-        // Each request occupies its thread for 4 × 2 ms. With 4 threads, one of them becomes free every 2 ms.
+        // Each request occupies its thread for 4 × 2 ms. With 4 threads, a thread becomes free every 2 ms.
         assert_eq!(ends, [8, 10, 12, 14, 16, 18, 20, 22].map(|ms| ms * MS));
     }
 }

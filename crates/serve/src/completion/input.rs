@@ -110,7 +110,7 @@ impl Worker {
     pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         conn.input_ended = true;
-        // The session gets the data in the backlog before it is told about the end of the input.
+        // The session first gets the data in the backlog, and then learns about the end of the input.
         if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
     }
 

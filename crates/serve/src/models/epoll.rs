@@ -58,7 +58,7 @@ impl<const EDGE: bool> Poller<EDGE> {
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
             // Several epoll instances may watch one listening socket. Because of EPOLLEXCLUSIVE, a new connection does
-            // not wake all of them.
+            // not wake all threads that wait on these instances.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {

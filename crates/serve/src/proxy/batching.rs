@@ -4,9 +4,9 @@
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.
 //!
-//! Pauses are judged by their results. If the pauses collect too few events, the thread makes no pauses for a long
-//! time. If few exchanges are in progress, the thread makes no pauses, because all clients would then wait for the end
-//! of the pause. With 8 to 12 clients, pauses would cost a third of the throughput.
+//! The thread decides about pauses by their results. If the pauses collect too few events, the thread makes no pauses
+//! for a long time. If few exchanges are in progress, the thread makes no pauses, because all clients would then wait
+//! for the end of the pause. With 8 to 12 clients, pauses would cost a third of the throughput.
 //!
 //! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
 //! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of
@@ -26,7 +26,7 @@ const MIN_IN_PROGRESS: usize = 16;
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
-/// Number of pauses that are judged together.
+/// Number of pauses after which their results are evaluated.
 const TRIAL: usize = 16;
 /// Number of calls without a pause after pauses have collected too few events. At low load, a thread therefore makes
 /// about 16 pauses ([`TRIAL`]) in 4,000 calls.

@@ -1,5 +1,5 @@
-//! A thread of the proxy: takes events, serves the pairs of client and upstream connections in turn, and checks
-//! deadlines.
+//! A thread of the proxy: takes events, serves the pairs of client and upstream connections one after another, and
+//! checks deadlines.
 //!
 //! With an edge-triggered backend, interest in reading and writing a socket is declared only once, and the socket's
 //! readiness is stored. With a level-triggered backend, the declared interest is changed whenever the needs of the pair

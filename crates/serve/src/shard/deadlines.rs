@@ -40,7 +40,8 @@ impl Shard {
         }
     }
 
-    /// Takes the list of connections with incomplete heads. The caller passes each of them to [`Shard::head_is_late`].
+    /// Takes the list of connections with incomplete heads. The caller passes each listed connection to
+    /// [`Shard::head_is_late`].
     pub(crate) fn take_heads(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.heads)
     }

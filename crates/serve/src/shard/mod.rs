@@ -52,7 +52,7 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Function to call when a connection ends. Only group models have such a function.
+    /// Function to call when a connection ends. Only group models set this function.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 

@@ -102,7 +102,7 @@ fn upgrade() -> Vec<u8> {
     format!("{}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", lines.join("\r\n")).into_bytes()
 }
 
-/// Builds a message in a single frame. If `masked` is not 0, the frame is that of a client, with a mask of zeros.
+/// Builds a message in a single frame. If `masked` is not 0, the frame is a client's frame, with a mask of zeros.
 fn message(masked: u8) -> Vec<u8> {
     let mask: &[u8] = if masked == 0 { &[] } else { &[0; 4] };
     [&[0x82, masked | MESSAGE as u8], mask, &LONG_NOISE[..MESSAGE]].concat()

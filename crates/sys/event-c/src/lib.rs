@@ -1,4 +1,4 @@
-//! The event API for C. Names, types and values are those of the paper by G. Banga, J. Mogul and P. Druschel, *A
+//! The event API for C. Names, types and values are taken from the paper by G. Banga, J. Mogul and P. Druschel, *A
 //! Scalable and Explicit Event Delivery Mechanism for UNIX*, USENIX 1999. The header is [`HEADER`],
 //! `include/loadline_event.h`. `cargo build --release -p loadline-event-c` builds `libloadline_event_c.a` and
 //! `libloadline_event_c.so`. `scripts/install event` copies both libraries and `loadline-event.pc` below a prefix.

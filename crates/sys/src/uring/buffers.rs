@@ -33,8 +33,8 @@ pub struct Buffers {
 
 impl Buffers {
     /// Maps `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, and gives the first `first`
-    /// to the kernel. The kernel fills the buffers in turn, so a small number of them stays in the CPU's caches.
-    /// [`Buffers::more`] gives more buffers to the kernel.
+    /// to the kernel. The kernel fills the buffers one after another, so a small number of buffers stays in the CPU's
+    /// caches. [`Buffers::more`] gives more buffers to the kernel.
     pub(super) fn new(count: u16, first: u16, bytes: u32) -> Result<Self> {
         let count = count.clamp(1, 1 << 15).next_power_of_two();
         let bytes = bytes.max(64) as usize;

@@ -67,8 +67,8 @@ impl Ring {
 }
 
 impl Cqe {
-    /// Returns the descriptor from an accept without `direct`. Call this once, and only on the completion of such an
-    /// accept.
+    /// Returns the descriptor from an accept without `direct`. Call this function once, and only on the completion of
+    /// an accept without `direct`.
     pub fn accepted(&self) -> Result<OwnedFd> {
         let fd = self.outcome()?;
         // SAFETY: the kernel created this descriptor for the accept that completed, and nothing else refers to it.

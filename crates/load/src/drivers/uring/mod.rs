@@ -49,9 +49,9 @@ const CLOCK_EVERY: usize = 8;
 /// Maximum time to wait at the end for connections that are still closing, nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
 /// Range of the maximum number of receive buffers, which depends on the number of connections. The kernel uses the
-/// buffers in turn, and a small number of them stays in the CPU's caches. But if a receive finds no free buffer, it
-/// ends and must be started again. Receives often end in this way if many answers come in one pass. The driver
-/// therefore starts with few buffers, and doubles their number whenever a receive has found none.
+/// buffers one after another, so a small number of buffers stays in the CPU's caches. But if a receive finds no free
+/// buffer, it ends and must be started again. Receives often end in this way if many answers come in one pass. The
+/// driver therefore starts with few buffers, and doubles their number whenever a receive has found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 /// Maximum number of receive buffers when the driver starts.
 const FIRST_BUFFERS: u16 = 256;

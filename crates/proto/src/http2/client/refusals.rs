@@ -41,7 +41,7 @@ impl Refusals {
         refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
     }
 
-    /// Handles the end of the answer on a stream. If this answer is a refusal, its words replace those of the last
+    /// Handles the end of the answer on a stream. If this answer is a refusal, its words replace the words of the last
     /// refusal.
     #[inline]
     pub(super) fn end(&mut self, stream: u32, is_refusal: bool) {

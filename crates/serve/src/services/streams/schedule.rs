@@ -21,8 +21,8 @@ enum Profile {
     /// Each gap has the same length.
     #[default]
     Even,
-    /// Gaps are like those of a language model's server. Most gaps are irregular, some tokens arrive together, and a
-    /// few gaps are long.
+    /// The gaps resemble the gaps between the tokens that a language model's server sends. Most gaps are irregular,
+    /// some tokens arrive together, and a few gaps are long.
     Tokens,
 }
 
