@@ -45,9 +45,9 @@ impl EventQueue {
     /// [`Mask::NONE`] revokes it.
     ///
     /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The state is
-    /// read after the declaration. If the state changes between accepting a connection and declaring interest in it,
-    /// the change appears in the returned state, as an event, or in both ways. If interest in a ready descriptor is
-    /// declared again without `want_state`, an event is queued.
+    /// read after the declaration. The state may change after a connection is accepted and before interest in it is
+    /// declared. This change appears in the returned state, as an event, or in both ways. If interest in a ready
+    /// descriptor is declared again without `want_state`, an event is queued.
     ///
     /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, the call
     /// also fails with epoll, except for a lazy revocation. The other backends check a number only if their table has

@@ -190,7 +190,8 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
 }
 
 /// Returns a note if the connect timeout T of S-Clients may be too short: if no connect succeeded within T, or if many
-/// connects took more than half of T. T must exceed the longest round-trip time (Banga and Druschel 1997).
+/// connects took more than half of this time. The timeout must exceed the longest round-trip time (Banga and Druschel
+/// 1997).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

@@ -1,5 +1,6 @@
-//! Requests with placeholders, which are replaced by values for every send: `{{column}}`, `{{seq}}`, `{{uuid}}`,
-//! `{{random 1 100}}`, `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
+//! Requests with placeholders, which are replaced by values for every send. There are these placeholders: `{{column}}`,
+//! `{{seq}}`, `{{uuid}}`, `{{random 1 100}}`, `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on
+//! the same connection.
 //!
 //! A request is cut into pieces only once. For each send, the pieces and the values are copied into a reused buffer of
 //! the connection, without allocation or locks. The connections share only one counter.

@@ -41,8 +41,8 @@ pub struct UnixListener {
 
 impl Diag {
     /// Calls `each` with every stream socket of this network namespace that listens on the file `path`. A socket also
-    /// matches if the inode and the name of its file equal those of `path`, because a server may have bound the file by
-    /// a relative path or a link.
+    /// matches if its file has the same inode and the same name as `path`. This is needed because a server may have
+    /// bound the file by a relative path or a link.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
         self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {

@@ -3,12 +3,12 @@
 //!
 //! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
 //!   processed. In HTTP/2, the streams of such requests come after the last stream that a GOAWAY frame names. In
-//!   HTTP/1, such requests were pipelined behind an answer that announced the close, or on a connection that closed
-//!   between two answers (RFC 9112, section 9.3.2).
+//!   HTTP/1, an earlier answer announced the close, or the connection closed between two answers of a pipeline (RFC
+//!   9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a
-//!   connection after an idle time, or after some number of answers. Such a request is sent again in only two cases: it
-//!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. For example, an
-//!   answer with status 408 shows this.
+//!   connection after an idle time, or after some number of answers. After a race, a request is sent again only if it
+//!   is idempotent (RFC 9110, section 9.2.2), or if the server has shown that it did not read the request. For example,
+//!   an answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again

@@ -1,7 +1,7 @@
-//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). D descriptors (sockets)
-//! connect all the time, each for at most the timeout T. When a connect succeeds, its connection sends a request, and
-//! another connect at once takes its place among the D descriptors. A connect that is not established after T is closed
-//! and replaced at once. Whatever the server does, the offered rate is therefore at least D/T, and proportional to D.
+//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). At all times, D descriptors
+//! (sockets) try to connect, each for at most the timeout (T). When a connect succeeds, its connection sends a request,
+//! and another connect takes its place at once. A connect that is not established after T is closed and replaced at
+//! once. Whatever the server does, the offered rate is therefore at least D/T, and proportional to D.
 //!
 //! If a connect is refused, its descriptor is not used again until T has passed. The rate thus stays at D/T, and a dead
 //! server causes no storm of connects.

@@ -87,8 +87,8 @@ impl StreamRecord {
         self.measuring = true;
     }
 
-    /// Ends the measured window. If a request is still waiting for its first event, this wait counts only if it is
-    /// longer than all waits for a first event that have ended.
+    /// Ends the measured window. If a request is still waiting for its first event, its wait counts only if all
+    /// completed waits for a first event were shorter.
     pub(super) fn close(&mut self, now_ns: u64) {
         let longest_ns = self.first_event.histogram().max();
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);

@@ -1,7 +1,7 @@
 //! Routing of commands in a Redis cluster. Each key belongs to a slot, and each slot belongs to a node. A connection
 //! sends, one after another, the commands whose keys belong to its node. A node without the key's slot redirects the
-//! command: MOVED applies to all later commands for the slot, and ASK applies only to the redirected command. Source:
-//! the Redis cluster specification.
+//! command. The redirection MOVED applies to all later commands for the slot, and ASK applies only to the redirected
+//! command. Source: the Redis cluster specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -4,8 +4,8 @@
 //! `epoll` is level-triggered, with one listening socket for all threads (with EPOLLEXCLUSIVE, a new connection does
 //! not wake all threads). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.
 //!
-//! Cost of an event: one recv, one send, and a part of one epoll_wait, which several events share. epoll_ctl runs once
-//! per connection, and again when a send buffer is full.
+//! Cost of an event: one recv, one send, and a part of one epoll_wait, which several events share. The call epoll_ctl
+//! runs once per connection, and again when a send buffer is full.
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
