@@ -30,7 +30,7 @@ impl Sshd {
         // sshd needs this directory if it runs as root.
         let _ = std::fs::create_dir_all("/run/sshd");
         // By default, sshd starts to refuse connections when 10 connections are not yet authenticated (`MaxStartups`).
-        // A limit of 10 is too low for the twelve agents of a row.
+        // A limit of 10 is too low for the twelve agents (generator processes) of a row.
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\n\
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nMaxSessions 100\n\

@@ -1,8 +1,8 @@
 //! Drives one plan against an address, and prints the result. The example shows how the generator runs without the
 //! conductor (the process that otherwise controls the generators).
 //!
-//! Usage: `drive ADDR SECONDS PLAN.toml`. The third argument may also be the plan itself, as TOML text. The example
-//! starts each phase at the time at which a conductor (controlling process) would start it.
+//! Usage: `drive ADDR SECONDS PLAN.toml`. The third argument may also be the load plan itself, as TOML text. The
+//! example starts each phase at the time at which a conductor (controlling process) would start it.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

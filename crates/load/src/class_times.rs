@@ -1,9 +1,9 @@
 //! Counts of response times for each class (kind) of requests, with the precision of a [`Hist`]. Recording a time
 //! touches few cache lines.
 //!
-//! The counts of dozens of classes need megabytes, which do not stay in the CPU's caches at a hundred thousand requests
-//! per second. Each time is therefore first written to a log. When the log is full, all times in it are counted at
-//! once. The CPU can then fetch many counts from memory in parallel.
+//! The counts of dozens of request classes need megabytes, which do not stay in the CPU's caches at a hundred thousand
+//! requests per second. Each time is therefore first written to a log. When the log is full, all times in it are
+//! counted at once. The CPU can then fetch many counts from memory in parallel.
 
 use run::Hist;
 
@@ -14,7 +14,7 @@ const LOG_LEN: usize = 128;
 /// nanosecond has its own bucket.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
-/// Number of buckets of a class.
+/// Number of buckets of a request class.
 const BUCKETS: usize = bucket(Hist::HIGHEST_NS) + 2;
 /// Index of the bucket that counts times above the range of a [`Hist`].
 const OVERFLOW_BUCKET: usize = BUCKETS - 1;
@@ -40,10 +40,10 @@ pub(crate) fn rounded(ns: u64) -> u64 {
     time_of(bucket(ns.clamp(1, Hist::HIGHEST_NS)))
 }
 
-/// Counts of response times for all classes (see the module documentation).
+/// Counts of response times for all request classes (see the module documentation).
 #[derive(Debug)]
 pub(crate) struct ClassTimes {
-    /// Counts of all classes. The buckets of a class are adjacent.
+    /// Counts of all request classes. The buckets of a request class are adjacent.
     counts: Box<[u32]>,
     /// Indexes of counts that have overflowed. An index is listed once for each overflow.
     full: Vec<u32>,
@@ -55,8 +55,8 @@ pub(crate) struct ClassTimes {
 }
 
 impl ClassTimes {
-    /// Creates the counts for `classes` classes, and writes to all of their memory, so that no page fault happens
-    /// later.
+    /// Creates the counts for `classes` request classes, and writes to all of their memory, so that no page fault
+    /// happens later.
     pub(crate) fn new(classes: usize) -> Self {
         let (mut counts, log) = (Vec::new(), vec![(0, 0); if classes > 0 { LOG_LEN } else { 0 }]);
         counts.resize(classes * BUCKETS, 0);
@@ -72,7 +72,7 @@ impl ClassTimes {
         }
     }
 
-    /// Records a response time for a class.
+    /// Records a response time for a request class.
     #[inline]
     pub(crate) fn record(&mut self, class: u16, ns: u64) {
         if let Some(line) = self.log.get_mut(self.logged) {
@@ -91,7 +91,7 @@ impl ClassTimes {
             let at = class as usize * BUCKETS + bucket;
             let Some(count) = self.counts.get_mut(at) else { continue };
             if *count == u32::MAX {
-                // A count overflows once in four billion requests of the same class and bucket.
+                // A count overflows once in four billion requests of the same request class and bucket.
                 self.full.push(at as u32);
                 *count = 0;
             }
@@ -100,7 +100,7 @@ impl ClassTimes {
         self.logged = 0;
     }
 
-    /// Returns the histogram of each class.
+    /// Returns the histogram of each request class.
     pub(crate) fn hists(mut self) -> Vec<Hist> {
         self.flush();
         let full =
@@ -138,7 +138,7 @@ mod tests {
                 times.clear();
             }
         }
-        // A time for an unknown class is not counted.
+        // A time for an unknown request class is not counted.
         times.record(3, 5);
         let found = times.hists();
         for (found, expected) in found.iter().zip(&expected) {

@@ -1,11 +1,11 @@
-//! Counts and times for each class (kind) of requests. Nothing is recorded if the plan has only one class.
+//! Counts and times for each class (kind) of requests. Nothing is recorded if the load plan has only one request class.
 
 use proto::{Done, Outcome};
 use run::{ClassPart, ClassTally, UnansweredTimes};
 
 use crate::class_times::{ClassTimes, rounded};
 
-/// Counts and times of all classes. Data that every request changes is stored close together in memory.
+/// Counts and times of all request classes. Data that every request changes is stored close together in memory.
 #[derive(Debug)]
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,
@@ -17,7 +17,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Creates the records for `classes` classes. If there is only one class, the records are empty.
+    /// Creates the records for `classes` request classes. If there is only one request class, the records are empty.
     pub(crate) fn new(classes: usize) -> Self {
         let classes = if classes > 1 { classes } else { 0 };
         let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();
@@ -25,7 +25,7 @@ impl Classes {
         Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), unanswered, end: None }
     }
 
-    /// Returns true if no classes are recorded, because the plan has only one class.
+    /// Returns true if no request classes are recorded, because the load plan has only one class.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -49,7 +49,7 @@ impl Classes {
         self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.failed += 1);
     }
 
-    /// Returns the waiting times of a class's unanswered requests, or `None` if no classes are recorded.
+    /// Returns the waiting times of a class's unanswered requests, or `None` if no request classes are recorded.
     pub(crate) fn unanswered(&mut self, class: u16) -> Option<&mut UnansweredTimes> {
         self.unanswered.get_mut(usize::from(class))
     }
@@ -79,7 +79,7 @@ impl Classes {
         self.end = Some(self.counts.clone());
     }
 
-    /// Returns the result of each class.
+    /// Returns the result of each request class.
     pub(crate) fn parts(self) -> Vec<ClassPart> {
         let end = self.end.unwrap_or_else(|| self.begin.clone());
         let counts = self.counts.iter().zip(self.begin.iter().zip(&end));

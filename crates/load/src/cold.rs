@@ -223,8 +223,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
 
-    /// Holds the connections of a plan. `server` takes the accepted connections, and returns the connections that stay
-    /// open. Returns the client's counts.
+    /// Holds the connections of a load plan. `server` takes the accepted connections, and returns the connections that
+    /// stay open. Returns the client's counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
-//! Interface of a driver: the engine submits operations, and then waits for completions until a deadline. The engine is
-//! compiled once for each driver, so operations on sockets need no dynamic dispatch.
+//! Interface of a driver: the connection engine submits operations, and then waits for completions until a deadline.
+//! The connection engine is compiled once for each driver, so operations on sockets need no dynamic dispatch.
 //!
 //! A driver owns descriptors, buffers and generation numbers. A driver knows nothing of requests, protocols or rates.
 //! After a connection is closed, the driver reports no more completions of this connection.
@@ -15,7 +15,7 @@ pub struct Start {
     pub sent_ns: u64,
 }
 
-/// Event on a connection. `conn` is the number that the engine gave to the connection.
+/// Event on a connection. `conn` is the number that the connection engine gave to the connection.
 #[derive(Debug)]
 pub enum Completion<'a> {
     /// The connect succeeded.
@@ -79,7 +79,7 @@ pub enum Sent {
     Pending,
 }
 
-/// Limits for collecting completions before the engine handles them.
+/// Limits for collecting completions before the connection engine handles them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Number of completions after which the wait ends.
@@ -88,7 +88,7 @@ pub struct Batch {
     pub within_us: u32,
 }
 
-/// Operations that the engine may submit while it handles a completion.
+/// Operations that the connection engine may submit while it handles a completion.
 pub trait Ops {
     /// Returns the time of this pass on the driver's clock, nanoseconds. The clock is read only once for several
     /// completions.
@@ -156,7 +156,7 @@ pub trait Driver {
     /// True if a wait may end slightly after its deadline, as with real timers.
     const WAKES_LATE: bool;
 
-    /// Returns the operations. The engine uses these operations between two waits.
+    /// Returns the operations. The connection engine uses these operations between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
     /// Waits until `until_ns` for completions, and passes each to `f`. With `batch`, the driver may wait longer to

@@ -5,10 +5,10 @@ use sys::Errno;
 /// Reason why a load could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The plan is invalid.
+    /// The load plan is invalid.
     #[error(transparent)]
     Plan(#[from] run::PlanError),
-    /// The part of the plan for the protocol cannot be prepared.
+    /// The part of the load plan for the protocol cannot be prepared.
     #[error(transparent)]
     Protocol(#[from] proto::ProtoError),
     /// The requested driver cannot be used on this host.
@@ -21,7 +21,7 @@ pub enum LoadError {
         /// Error of the kernel.
         errno: Errno,
     },
-    /// The driver can only run a whole plan, and not the parts of a plan in threads.
+    /// The driver can only run a whole load plan, and not the parts of a plan in threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
     /// A system call that the generator needs has failed.
@@ -43,7 +43,7 @@ pub enum LoadError {
         /// raises the limit.
         why: String,
     },
-    /// The plan cannot use one of the given local addresses.
+    /// The load plan cannot use one of the given local addresses.
     #[error("source address {source_addr} cannot reach {target}: {why}")]
     Source {
         /// Local address that cannot be used.
@@ -53,7 +53,7 @@ pub enum LoadError {
         /// Reason why the local address cannot be used.
         why: &'static str,
     },
-    /// The handling process of two-process S-Clients ended without a result.
+    /// The handling process of two-process S-Clients (sockets that connect again and again) ended without a result.
     #[error(
         "the handling process of a two-process S-Client ended without a result; see `dmesg` for a killed process, or run \
          in one process"

@@ -32,13 +32,13 @@ pub enum Start {
     OnCommand,
 }
 
-/// Runs the load of a plan against `addr`, until the drain ends or the conductor (the process that controls the run)
-/// stops the load. The load also stops when the `control` channel closes.
+/// Runs the load that a load plan describes against `addr`, until the drain ends or the conductor (the process that
+/// controls the run) stops the load. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
-/// before it waits for its start. All memory is then allocated, except with two-process S-Clients. The load sends a
-/// progress report (`Tick`) ten times a second, and every other report has details. At the beginning of the warm-up,
-/// reports are more frequent. Returns the result of the load.
+/// before it waits for its start. All memory is then allocated, except with two-process S-Clients (sockets that connect
+/// again and again). The load sends a progress report (`Tick`) ten times a second, and every other report has details.
+/// At the beginning of the warm-up, reports are more frequent. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -186,7 +186,7 @@ fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64>
     }
 }
 
-/// If the plan has slots (short periods of an experiment), starts a thread that reads the published counts in each
+/// If the load plan has slots (short periods of an experiment), starts a thread that reads the published counts in each
 /// slot.
 fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandle<Vec<f64>>>, LoadError> {
     let Some(slots) = common.plan.slots else { return Ok(None) };
@@ -200,7 +200,7 @@ fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandl
     started.map(Some).map_err(|e| LoadError::no_thread("starting the thread that watches slots", &e))
 }
 
-/// Raises the limit on descriptors. Returns the limit, and notes about its consequences for the plan.
+/// Raises the limit on descriptors. Returns the limit, and notes about its consequences for the load plan.
 fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     let (soft, hard) = limits::descriptors();
     let limit = limits::raise_descriptors().unwrap_or(soft);
@@ -241,7 +241,8 @@ fn shard_thread(
     drivers::run(common.driver, shard)
 }
 
-/// Starts the handling processes of two-process S-Clients, one for each thread. Starts none for any other plan.
+/// Starts the handling processes of two-process S-Clients (sockets that connect again and again), one for each thread.
+/// Starts none for any other plan.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {

@@ -1,4 +1,4 @@
-//! Divides a plan among generator threads (shards), within the limits of the system.
+//! Divides a load plan among generator threads (shards), within the limits of the system.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -53,7 +53,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     task
 }
 
-/// Returns the part of the plan's intensity that this shard (generator thread) gets.
+/// Returns the part of the load plan's intensity that this shard (generator thread) gets.
 fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
     match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
@@ -95,21 +95,22 @@ fn turns(plan: &LoadPlan, shard: u32) -> AddressTurns {
 }
 
 /// Returns the indexes of the requests that this shard (generator thread) sends, in the order of the recording. Empty
-/// for a plan without recorded requests.
+/// for a load plan without recorded requests.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
     let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);
     all.iter().skip(shard as usize).step_by(shards.max(1) as usize).copied().collect()
 }
 
-/// Returns the task of the process that handles the connections of thread number `shard` (two-process S-Clients).
+/// Returns the task of the process that handles the connections of thread number `shard` (two-process S-Clients, which
+/// are sockets that connect again and again).
 pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let connections = room(limit, plan.threads);
     let paced = matches!(&plan.intensity, Intensity::SClients { pace: Some(_), .. });
     Task { intensity: Shape::Handling { connections, paced }, spares: 0, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// Checks the plan, and completes it. With one connection per request, the client asks the server to close each
+/// Checks the load plan, and completes it. With one connection per request, the client asks the server to close each
 /// connection, if the protocol allows this.
 pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     plan.check()?;
@@ -127,19 +128,20 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     Ok(plan)
 }
 
-/// Adapts the plan to a driver that makes the answers itself. A driver that makes the answers needs a single request
-/// with a known answer.
+/// Adapts the load plan to a driver that makes the answers itself. A driver that makes the answers needs a single
+/// request with a known answer.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
     let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
     LoadPlan { protocol, requests: None, stream: None, ..plan }
 }
 
-/// Returns true if the plan has S-Clients that use two processes for each thread.
+/// Returns true if the load plan has S-Clients (sockets that connect again and again) that use two processes for each
+/// thread.
 pub(crate) fn two_process(plan: &LoadPlan) -> bool {
     plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
-/// Returns notes about the consequences of the descriptor limit for a plan.
+/// Returns notes about the consequences of the descriptor limit for a load plan.
 pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     let wanted = u64::from(match &plan.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -189,9 +191,9 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
     Ok(())
 }
 
-/// Returns a note if the connect timeout T of S-Clients may be too short: if no connect succeeded within T, or if many
-/// connects took more than half of this time. The timeout must exceed the longest round-trip time (Banga and Druschel
-/// 1997).
+/// Returns a note if the connect timeout T of S-Clients (sockets that connect again and again) may be too short: if no
+/// connect succeeded within T, or if many connects took more than half of this time. The timeout must exceed the
+/// longest round-trip time (Banga and Druschel 1997).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

@@ -8,12 +8,12 @@ use run::{SlotHist, SlotPlan};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotTimes {
     plan: SlotPlan,
-    /// Counts for each bucket of the first slot, then of the second slot, and so on.
+    /// Counts for each bucket of the first slot (short period), then of the second slot, and so on.
     counts: Box<[u32]>,
 }
 
 impl SlotTimes {
-    /// Creates the counts. If the plan has no slots, nothing is counted.
+    /// Creates the counts. If the load plan has no slots (short periods), nothing is counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);
         Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }
@@ -36,7 +36,7 @@ impl SlotTimes {
         self.count(due_ns, u64::MAX);
     }
 
-    /// Returns a histogram for each slot.
+    /// Returns a histogram for each slot (short period).
     pub(crate) fn hists(&self) -> Vec<SlotHist> {
         self.counts.chunks(SlotHist::BUCKETS).map(|slot| SlotHist::of(slot.iter().map(|n| u64::from(*n)))).collect()
     }

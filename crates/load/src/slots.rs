@@ -1,25 +1,27 @@
 //! Rates of completed requests in each slot (short period) of an experiment. A separate thread reads the published
-//! counts, so the main loop needs no code for slots.
+//! counts, so the main loop needs no code for slots (short periods).
 //!
-//! If few requests complete in a slot, their number is too coarse to compute an exact rate. At five requests per
-//! second, for example, a slot of half a second has 2 or 3 completed requests. For slots with few requests, fractions
-//! of requests are counted. The work on a request is assumed to be evenly spread over the time since the previous
-//! request completed. A slot gets the part of this work that falls within the slot.
+//! If few requests complete in a slot (short period), their number is too coarse to compute an exact rate. At five
+//! requests per second, for example, a slot (short period) of half a second has 2 or 3 completed requests. For slots
+//! (short periods) with few requests, fractions of requests are counted. The work on a request is assumed to be evenly
+//! spread over the time since the previous request completed. A slot (short period) gets the part of this work that
+//! falls within the slot.
 
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completed requests in a slot for which fractions are counted. If more requests complete in the
-/// slot, one request more or less changes the rate by less than 2 %.
+/// Maximum number of completed requests in a slot (short period) for which fractions are counted. If more requests
+/// complete in the slot (short period), one request more or less changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
-/// Minimum length of the measured part of a slot for which the times of completed requests are recorded, nanoseconds.
-/// Slots are shorter only if the server completes many requests, and whole numbers are then accurate enough.
+/// Minimum length of the measured part of a slot (short period) for which the times of completed requests are recorded,
+/// nanoseconds. Slots are shorter only if the server completes many requests, and whole numbers are then accurate
+/// enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between two reads of the count while times are recorded, nanoseconds. The interval is a hundredth of the
-/// shortest slot with recorded times.
+/// shortest slot (short period) with recorded times.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
 /// Maximum time to sleep between two checks whether the load has ended, nanoseconds. A load that the user ends thus
-/// does not wait for the end of a slot.
+/// does not wait for the end of a slot (short period).
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
 /// Maximum gap between completed requests that count as one group, as a share of the mean gap. Workers that run
 /// synchronously complete several requests at nearly the same time, and then none for a while.
@@ -33,15 +35,15 @@ struct Completions {
 }
 
 /// Measured part of a slot: the counts of completed requests at its start and its end. `was_seen` is false if the
-/// thread woke up so late that it missed most of the slot.
+/// thread woke up so late that it missed most of the slot (short period).
 struct SeenSlot {
     begin: Completions,
     end: Completions,
     was_seen: bool,
 }
 
-/// Returns the rate in each slot, requests per second. The rate is NaN for a slot of which this thread missed the most
-/// part. Returns early when `over` returns true.
+/// Returns the rate in each slot (short period), requests per second. The rate is NaN for a slot (short period) of
+/// which this thread missed the most part. Returns early when `over` returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut watch = Watch { origin_ns, count, over, seen: Vec::new() };
     let mut slots = Vec::with_capacity(plan.count as usize);
@@ -151,7 +153,7 @@ mod tests {
         let seen = || found.iter().filter(|r| r.is_finite());
         assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
-        // In this call, all slots are in the past.
+        // In this call, all slots (short periods) are in the past.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }
@@ -187,7 +189,7 @@ mod tests {
     fn slow_completions_are_timed() {
         let plan = SlotPlan { first_s: 0.0, slot_s: 0.15, settle_s: 0.0, count: 4 };
         let origin = clock::monotonic_ns();
-        // A request completes every 40 ms, so 3 or 4 complete in a slot.
+        // A request completes every 40 ms, so 3 or 4 complete in a slot (short period).
         let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
         let whole = |rate: &f64| ((rate * 0.15).round() - rate * 0.15).abs() < 0.02;
         assert!(found.len() == 4 && found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)), "{found:?}");

@@ -170,11 +170,11 @@ pub enum Fault {
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
     /// A node of a Redis cluster did not process the command, but redirected it to the node that now owns the key's
-    /// slot.
+    /// hash slot.
     #[error("the node redirected the command (MOVED)")]
     Moved,
-    /// A node of a Redis cluster did not process the command, but redirected this one command, because the key's slot
-    /// is moving to another node.
+    /// A node of a Redis cluster did not process the command, but redirected this one command, because the key's hash
+    /// slot is moving to another node.
     #[error("the node redirected the command (ASK)")]
     Asked,
     /// The input exceeded a limit of loadline (size of a header or a body).

@@ -99,7 +99,7 @@ pub fn bottleneck(run: &Value) -> &str {
     run["findings"]["bottleneck"]["id"].as_str().unwrap_or("none")
 }
 
-/// Returns the verdict with its evidence and a summary of the trials, for messages of failed tests.
+/// Returns the verdict with its evidence and a summary of the trials (loads), for messages of failed tests.
 pub fn verdict(run: &Value) -> String {
     let trials = run["trials"].as_array().into_iter().flatten();
     let trials: Vec<String> = trials.map(trial).collect();
@@ -112,8 +112,8 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
-/// Returns the counter samples of one side (`client` or `server`) of a trial, as JSON. There is one column for each
-/// counter and instance.
+/// Returns the counter samples of one side (`client` or `server`) of a trial (one load), as JSON. There is one column
+/// for each counter and instance.
 #[track_caller]
 pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
     let run: run::Run = serde_json::from_value(run.clone()).unwrap();
@@ -127,12 +127,12 @@ pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Returns the number of responses in the first trial that have a status such as `2xx`.
+/// Returns the number of responses in the first trial (one load) that have a status such as `2xx`.
 pub fn status(run: &Value, name: &str) -> u64 {
     run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }
 
-/// Returns the sum of a count, such as `completed`, over all trials.
+/// Returns the sum of a count, such as `completed`, over all trials (loads).
 pub fn total(run: &Value, count: &str) -> u64 {
     run["trials"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[count].as_u64()).sum())
 }

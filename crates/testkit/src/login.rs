@@ -28,7 +28,7 @@ headers = {{ Authorization = "Bearer {{{{token}}}}" }}
     )
 }
 
-/// Returns the number of completed requests of each class in the first trial of a run.
+/// Returns the number of completed requests of each class in the first trial (one load) of a run.
 pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     let all = run["trials"][0]["classes"].as_array().unwrap().iter();
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()

@@ -94,7 +94,7 @@ pub fn names(list: &Value, key: &str) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|one| one[key].as_str().map(str::to_string)).collect()
 }
 
-/// Returns the incidents and notes of all trials, one per line.
+/// Returns the incidents and notes of all trials (loads), one per line.
 pub fn incidents(run: &Value) -> String {
     let trials = run["trials"].as_array().into_iter().flatten();
     trials
@@ -103,12 +103,12 @@ pub fn incidents(run: &Value) -> String {
         .join("\n")
 }
 
-/// Returns the notes of a trial.
+/// Returns the notes of a trial (one load).
 pub fn notes(trial: &Value) -> Vec<String> {
     trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
 }
 
-/// Returns the names of the hosts that generated the load of the first trial.
+/// Returns the names of the hosts that generated the load of the first trial (one load).
 pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }

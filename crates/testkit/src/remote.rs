@@ -185,7 +185,8 @@ impl SshHosts {
         command
     }
 
-    /// Returns the process IDs of the loadline agents on a host, in the order in which they started.
+    /// Returns the process IDs of the loadline agents (generator processes) on a host, in the order in which they
+    /// started.
     pub fn agents(&self, host: &str) -> Vec<u32> {
         let mut agents = self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '));
         agents.sort_by_cached_key(|pid| (crate::process::started(*pid), *pid));
@@ -242,7 +243,7 @@ impl SshHosts {
         (run.unwrap_or_default(), output)
     }
 
-    /// Waits until a host has at least `at_least` agents, and returns their process IDs.
+    /// Waits until a host has at least `at_least` agents (generator processes), and returns their process IDs.
     #[track_caller]
     pub fn await_agents(&self, host: &str, at_least: usize) -> Vec<u32> {
         eventually(|| Some(self.agents(host)).filter(|pids| pids.len() >= at_least))

@@ -10,15 +10,15 @@ use crate::{has, num, program, skip, verdict};
 
 /// Options of a server that handles 200 requests per second and has a short listen queue.
 pub const SLOW: [&str; 6] = ["--backlog", "16", "--option", "work_us=5000", "--option", "work_by=loops"];
-/// Number of descriptors, called D in the paper that introduced S-Clients.
+/// Number of descriptors, called D in the paper that introduced S-Clients (sockets that connect again and again).
 pub const D: &str = "50";
-/// Connect timeout, called T in the paper that introduced S-Clients.
+/// Connect timeout, called T in the paper that introduced S-Clients (sockets that connect again and again).
 pub const T: &str = "100ms";
 /// Connection attempts that the load offers per second: D / T.
 pub const OFFERED: f64 = 500.0;
 
-/// Returns a command for a load of S-Clients with the connect timeout [`T`]. The load lasts 2 s, including a warm-up of
-/// 300 ms.
+/// Returns a command for a load of S-Clients (sockets that connect again and again) with the connect timeout [`T`]. The
+/// load lasts 2 s, including a warm-up of 300 ms.
 pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Command {
     load_of(binary, url, descriptors, ("1700ms", more))
 }
@@ -39,13 +39,13 @@ pub fn honest(run: &Value, offered: f64) {
     assert!(num(&trial["sent_rate"]) <= 1.001 * num(&trial["offered_rate"]), "{}", verdict(run));
 }
 
-/// Returns the kinds of the incidents in the first trial.
+/// Returns the kinds of the incidents in the first trial (one load).
 pub fn incidents(run: &Value) -> Vec<&str> {
     let list = run["trials"][0]["incidents"].as_array();
     list.map_or(Vec::new(), |list| list.iter().filter_map(|i| i["kind"].as_str()).collect())
 }
 
-/// Returns the number of errors of a kind in the first trial.
+/// Returns the number of errors of a kind in the first trial (one load).
 pub fn error(run: &Value, kind: &str) -> u64 {
     run["trials"][0]["errors"][kind].as_u64().unwrap_or(0)
 }

@@ -6,8 +6,8 @@ use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
-/// Default time that a trial takes beyond its warm-up and its window, seconds. This time is needed to start agents and
-/// for a short drain.
+/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. This time is needed to start
+/// agents (generator processes) and for a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer than this
 /// period.
@@ -80,7 +80,7 @@ impl Neighbour {
 /// A queueing model of a server, with the run of a search that tests this server.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The queueing model. Each trial replaces the model's seed, its stalls (pauses) and its service time.
+    /// The queueing model. Each trial (one load) replaces the model's seed, its stalls (pauses) and its service time.
     pub server: SimServer,
     run: Run,
     load: LoadPlan,
@@ -96,7 +96,7 @@ pub struct VirtualServer {
     /// Additional time that the search gets at the end of the sweep, seconds.
     unused_s: f64,
     without_proof: bool,
-    /// Time that each trial takes beyond its warm-up and its window, seconds.
+    /// Time that each trial (one load) takes beyond its warm-up and its window, seconds.
     around_s: f64,
     /// Response time of the test request, seconds; `None` if the test request takes the model's service time.
     first_s: Option<f64>,
@@ -164,8 +164,8 @@ impl VirtualServer {
         self
     }
 
-    /// Adds programs that use the server's CPU. The trials record the CPU time of other programs, so the search can
-    /// notice them.
+    /// Adds programs that use the server's CPU. The trials (loads) record the CPU time of other programs, so the search
+    /// can notice them.
     #[must_use]
     pub fn beside(mut self, neighbours: &[Neighbour]) -> Self {
         self.neighbours.extend_from_slice(neighbours);
@@ -203,8 +203,8 @@ impl VirtualServer {
         self
     }
 
-    /// Sets the time that each trial takes beyond its warm-up and its window, seconds. On a busy machine, agents start
-    /// slowly, so this time is long.
+    /// Sets the time that each trial (one load) takes beyond its warm-up and its window, seconds. On a busy machine,
+    /// agents (generator processes) start slowly, so this time is long.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;
@@ -216,7 +216,7 @@ impl VirtualServer {
         self.seed
     }
 
-    /// Adds changes of the machine's speed between trials.
+    /// Adds changes of the machine's speed between trials (loads).
     #[must_use]
     pub fn drifting(mut self, drift: Drift) -> Self {
         self.drift = Some(drift);
@@ -231,7 +231,7 @@ impl VirtualServer {
         self
     }
 
-    /// Returns the server's side of a trial with this service time; `None` if no CPU time is measured.
+    /// Returns the server's side of a trial (one load) with this service time; `None` if no CPU time is measured.
     fn server_side(&self, service_ns: u64) -> Option<Side> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0xc057);
         let us = service_ns as f64 / 1e3 * (self.cpu_noise? * normal(&mut random)).exp();
@@ -240,7 +240,7 @@ impl VirtualServer {
         Some(Side { costs, ..Side::default() })
     }
 
-    /// Draws the machine's speed for the next trial. Returns the resulting service time, nanoseconds.
+    /// Draws the machine's speed for the next trial (one load). Returns the resulting service time, nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
         let (ln, since_s, random) = &mut self.speed;
@@ -272,7 +272,7 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// Simulates one trial, without a search.
+    /// Simulates one trial (one load), without a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
         // The warm-up takes only its minimum time, which is the worst case for the search.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
@@ -299,14 +299,14 @@ impl VirtualServer {
         Ok(trial)
     }
 
-    /// Returns the seed of the next trial, which determines the service times. Arrivals depend only on the plan's seed,
-    /// as in a real run.
+    /// Returns the seed of the next trial (one load), which determines the service times. Arrivals depend only on the
+    /// plan's seed, as in a real run.
     fn trial_seed(&self) -> u64 {
         self.seed.wrapping_mul(1_000_003).wrapping_add(self.run.trials.len() as u64)
     }
 
-    /// Returns the pauses and stalls that have not ended, with times relative to the start of the next trial,
-    /// nanoseconds.
+    /// Returns the pauses and stalls that have not ended, with times relative to the start of the next trial (one
+    /// load), nanoseconds.
     fn stalls_ns(&self) -> Vec<(u64, u64)> {
         let mut all = [self.pauses.as_slice(), &self.stalls].concat();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -314,7 +314,7 @@ impl VirtualServer {
     }
 
     /// Returns the periods in `times` (as start and end, seconds) that have not ended. The result is relative to the
-    /// start of the next trial, nanoseconds.
+    /// start of the next trial (one load), nanoseconds.
     fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = times.iter().filter(|(_, end)| *end > self.now_s);

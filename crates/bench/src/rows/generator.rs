@@ -113,12 +113,12 @@ pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     serde_json::from_str(&text).context("loadline --json did not print JSON alone")
 }
 
-/// Returns the trial of a `load` run.
+/// Returns the trial (one load) of a `load` run.
 pub(crate) fn first_trial(run: &Value) -> Result<&Value> {
     run["trials"].get(0).context("the run has no trial")
 }
 
-/// Returns a number of a trial by the name of its field.
+/// Returns a number of a trial (one load) by the name of its field.
 pub(crate) fn number(trial: &Value, name: &str) -> Result<f64> {
     trial[name].as_f64().with_context(|| format!("the trial has no {name}"))
 }

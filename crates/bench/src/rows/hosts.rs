@@ -1,7 +1,7 @@
 //! Load generators and observers on other hosts. The figures are the time offset between two hosts' measured windows,
-//! the additional time for twelve agents, and an observer's CPU cost per sample. All hosts are this machine. Each host
-//! is reached through an engine, which is the program in `--via`. One of the two engines only starts loadline. The
-//! other engine also delays loadline's input and output, like a network distance.
+//! the additional time for twelve agents (generator processes), and an observer's CPU cost per sample. All hosts are
+//! this machine. Each host is reached through an engine, which is the program in `--via`. One of the two engines only
+//! starts loadline. The other engine also delays loadline's input and output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::programs::{self, Server};
 
 /// An engine for `--via` that starts the program and does nothing else.
 pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
-/// Number of agents whose start is timed.
+/// Number of agents (generator processes) whose start is timed.
 pub(super) const AGENTS: &str = "12";
 
 /// Runs `load` against nginx. The engine `via` starts the generators or the observer of the server, depending on the
@@ -31,8 +31,8 @@ pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], 
     json(&args, duration)
 }
 
-/// Measures the time offset between the measured windows of two agents, microseconds. `hosts` has the round-trip delay
-/// of each agent's host in milliseconds.
+/// Measures the time offset between the measured windows of two agents (generator processes), microseconds. `hosts` has
+/// the round-trip delay of each agent's host in milliseconds.
 fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let via = format!("{} delayed {{host}}", std::env::current_exe()?.display());
@@ -61,8 +61,8 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Measures by how many seconds a run with twelve agents takes longer than a run with one. The additional time is
-/// needed to start the agents, to compare their clocks and to end them.
+/// Measures by how many seconds a run with twelve agents (generator processes) takes longer than a run with one. The
+/// additional time is needed to start the agents (generator processes), to compare their clocks and to end them.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };

@@ -1,6 +1,6 @@
-//! Time until twelve agents start a load together, for each engine of `--via`. The time includes opening connections
-//! (if the engine has no open connection), starting processes, assigning tasks, comparing clocks, and the start
-//! command. The agents' host is this machine, or a container or a namespace on it.
+//! Time until twelve agents (generator processes) start a load together, for each engine of `--via`. The time includes
+//! opening connections (if the engine has no open connection), starting processes, assigning tasks, comparing clocks,
+//! and the start command. The agents' host is this machine, or a container or a namespace on it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -48,7 +48,7 @@ pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
 }
 
 /// Measures the time until a load starts through ssh that another program (`env`) starts. If `env` starts ssh, loadline
-/// does not know that the agents could share a connection.
+/// does not know that the agents (generator processes) could share a connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")

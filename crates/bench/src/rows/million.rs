@@ -12,7 +12,7 @@ const CONNECTIONS: &str = "connections=1000000";
 /// Number of messages per second over all connections.
 const RATE: f64 = 10_000.0;
 
-/// Last trial of the experiment. All rows of this file share one measurement, because it takes minutes.
+/// Last trial (one load) of the experiment. All rows of this file share one measurement, because it takes minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {

@@ -56,7 +56,7 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     interleave(rounds, "s", || a_thread(MANY_THREADS), || a_thread(1))
 }
 
-/// Runs a trial with the driver `null`, which answers every request itself, without a network.
+/// Runs a trial (one load) with the driver `null`, which answers every request itself, without a network.
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     // The URL needs a server that answers the test request, which loadline sends before any load.
     let url = format!("http://{addr}/");

@@ -26,7 +26,7 @@ use schedule::Schedule;
 /// that no variant is missing.
 macro_rules! arrivals {
     ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
-        /// All arrival processes that a plan can name.
+        /// All arrival processes that a load plan can name.
         pub const ARRIVALS: &[ArrivalSpec] = &[$($module::SPEC),+];
 
         #[derive(Clone, Debug)]
@@ -58,15 +58,15 @@ macro_rules! arrivals {
             }
         }
 
-        /// Returns the row of a plan's arrival process, and the values of its parameters in the order of the row.
+        /// Returns the row of a load plan's arrival process, and the values of its parameters in the order of the row.
         pub fn spec(arrival: &Arrival) -> (&'static ArrivalSpec, Vec<f64>) {
             match *arrival {
                 $(Arrival::$Process { $($parameter),* } => (&$module::SPEC, vec![$($parameter),*])),+
             }
         }
 
-        /// Builds a plan's arrival process from its name, and from the values of its parameters in the order of the
-        /// row. Returns `None` for an unknown name or a wrong number of values.
+        /// Builds a load plan's arrival process from its name, and from the values of its parameters in the order of
+        /// the row. Returns `None` for an unknown name or a wrong number of values.
         pub fn plan(name: &str, values: &[f64]) -> Option<Arrival> {
             match *values {
                 $([$($parameter),*] if name == $module::SPEC.name => Some(Arrival::$Process { $($parameter),* }),)+
@@ -83,7 +83,7 @@ arrivals! {
     self_similar::SelfSimilar { hurst },
 }
 
-/// Checks that the parameters of a plan's arrival process are valid.
+/// Checks that the parameters of a load plan's arrival process are valid.
 pub fn check(arrival: &Arrival) -> Result<(), PlanError> {
     let (row, values) = spec(arrival);
     let wrong = row.parameters.iter().zip(values).find(|(p, value)| !(value.is_finite() && (p.valid)(*value)));
@@ -113,7 +113,7 @@ impl Arrivals {
         Self { at_ns: process.begin_ns(phase), process, rng, schedule: None, manual_rate: None }
     }
 
-    /// Applies the plan's stages or its recorded times, if the plan has any.
+    /// Applies the load plan's stages or its recorded times, if the plan has any.
     #[must_use]
     pub fn with_schedule(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
         match plan.recorded() {
@@ -142,8 +142,8 @@ impl Arrivals {
         matches!(self.schedule, Some(Schedule::Recorded { .. }))
     }
 
-    /// Returns the ratio of the peak rate to the mean rate over the plan's stages or recorded times; 1 if the plan has
-    /// neither.
+    /// Returns the ratio of the peak rate to the mean rate over the load plan's stages or recorded times; 1 if the plan
+    /// has neither.
     pub fn peak(&self) -> f64 {
         self.schedule.as_ref().map_or(1.0, Schedule::peak)
     }
@@ -225,7 +225,7 @@ mod tests {
     fn every_row_is_what_plans_say() {
         for row in ARRIVALS {
             // The values of the parameters do not matter. The test compares the names and the order of the parameters
-            // in the row and in the plan.
+            // in the row and in the load plan.
             let values: Vec<f64> = (0..row.parameters.len()).map(|i| i as f64 + 0.5).collect();
             let arrival = plan(row.name, &values).unwrap();
             assert_eq!((spec(&arrival).0.name, spec(&arrival).1), (row.name, values.clone()));

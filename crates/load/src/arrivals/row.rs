@@ -30,14 +30,14 @@ pub struct Parameter {
     pub advice: &'static str,
 }
 
-/// Unit of a [`Parameter`] on the command line. In a plan, the value is always a plain number.
+/// Unit of a [`Parameter`] on the command line. In a load plan, the value is always a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Number,
     /// A share: a number from 0 to 1, or a percentage.
     Share,
-    /// A time with a unit. In a plan, the time is a number of seconds.
+    /// A time with a unit. In a load plan, the time is a number of seconds.
     Time,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct BlockTurns {
 }
 
 impl BlockTurns {
-    /// Returns the parameters of a plan's blocks, or `None` if the plan has no blocks.
+    /// Returns the parameters of a load plan's blocks, or `None` if the plan has no blocks.
     pub(crate) fn from_plan(plan: &LoadPlan) -> Option<Self> {
         let blocks: &Blocks = plan.blocks.as_ref()?;
         let bytes = plan.protocol.echoed_bytes().unwrap_or(0);

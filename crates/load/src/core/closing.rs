@@ -94,8 +94,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. Does nothing in the handling process of two-process S-Clients, where the driver
-    /// assigns the numbers.
+    /// Frees a connection number. Does nothing in the handling process of two-process S-Clients (sockets that connect
+    /// again and again), where the driver assigns the numbers.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

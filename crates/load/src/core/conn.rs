@@ -1,4 +1,4 @@
-//! State of a connection in the engine (the part of a generator thread that does not depend on the driver).
+//! State of a connection in the connection engine (the part of a generator thread that does not depend on the driver).
 
 /// State of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,8 +31,9 @@ pub(super) struct Conn {
     /// Time when the connect started. During a handshake, the time when the connection was established. In an open
     /// loop, the time of the last send.
     pub(super) began_ns: u64,
-    /// Planned start of the first request, for requests that begin with a connect. With an arrival process (S-Clients),
-    /// the planned start is the due time. In a closed loop, it is the start of the connect.
+    /// Planned start of the first request, for requests that begin with a connect. With an arrival process (S-Clients,
+    /// which are sockets that connect again and again), the planned start is the due time. In a closed loop, the
+    /// planned start is the start of the connect.
     pub(super) intended_ns: u64,
     /// Time of the last answer. Before the first answer, the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,

@@ -13,7 +13,7 @@ pub(super) struct Spread {
     pub(super) phase: f64,
 }
 
-/// The descriptors of one shard (generator thread) of S-Clients.
+/// The descriptors of one shard (generator thread) of S-Clients (sockets that connect again and again).
 pub(super) struct Descriptors {
     pub(super) wanted: u32,
     pub(super) spread: Spread,
@@ -44,8 +44,8 @@ impl Descriptors {
         self.pace.as_ref().map_or(0, Pace::waited)
     }
 
-    /// Returns the minimum number of connects per second that the S-Clients start: D/(T + Z), where Z is the mean think
-    /// time.
+    /// Returns the minimum number of connects per second that the S-Clients (sockets that connect again and again)
+    /// start: D/(T + Z), where Z is the mean think time.
     pub(super) fn least_per_s(&self) -> f64 {
         f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
     }
@@ -59,7 +59,7 @@ impl Descriptors {
     }
 }
 
-/// Arrival process that the connects of S-Clients follow.
+/// Arrival process that the connects of S-Clients (sockets that connect again and again) follow.
 pub(super) struct Pace {
     pub(super) dues: DueClock,
     /// Number of the descriptors that are connecting at the moment.

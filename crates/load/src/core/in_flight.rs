@@ -6,7 +6,7 @@ use proto::{Trace, Which};
 
 use crate::driver::Start;
 
-/// Value that stands for no slot.
+/// Value that stands for no slot (memory for one request).
 const NO_SLOT: u16 = u16::MAX;
 /// Maximum number of requests in flight on one connection.
 pub(super) const MAX_IN_FLIGHT: usize = NO_SLOT as usize;
@@ -18,7 +18,7 @@ pub(crate) struct InFlightRequest {
     pub(crate) class: u16,
     /// Index of the server's address to which the request was sent.
     pub(crate) address: u16,
-    /// Index of the request in the plan's set of requests.
+    /// Index of the request in the load plan's set of requests.
     pub(crate) item: u16,
     /// Time at which the first byte of the answer arrived. The value is 0 before the first byte arrives, and for an
     /// answer that arrives in one piece.
@@ -41,8 +41,8 @@ pub(super) struct Requeued {
     pub(super) sent: bool,
 }
 
-/// Memory for one request. A used slot is linked to the slots of the requests that were started directly before and
-/// after its own request. A free slot is linked to the next free slot by `newer`.
+/// Memory for one request. A used slot is linked to the slots of two other requests: those that were started directly
+/// before and directly after the slot's own request. A free slot is linked to the next free slot by `newer`.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     begun: InFlightRequest,
@@ -50,14 +50,14 @@ struct Slot {
     newer: u16,
 }
 
-/// The slots of one connection.
+/// The slots (memory for requests) of one connection.
 #[derive(Clone, Copy)]
 struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// First slot that has not been used since the connect. Because of this index, the slots need not be linked with
-    /// each other at every connect.
+    /// First slot (memory for one request) that has not been used since the connect. Because of this index, the slots
+    /// need not be linked with each other at every connect.
     fresh: u16,
 }
 
@@ -88,7 +88,7 @@ impl InFlight {
     }
 
     /// Adds a request to the requests in flight, and returns the request's ID on this connection. Returns `None` if all
-    /// slots are used.
+    /// slots (memory for requests) are used.
     #[inline]
     pub(super) fn begin(&mut self, conn: u32, begun: InFlightRequest) -> Option<u16> {
         let mut list = self.lists[conn as usize];
@@ -154,7 +154,8 @@ impl InFlight {
             NO_SLOT => self.lists[conn as usize].newest = older,
             newer => self.slot_mut(conn, newer).older = older,
         }
-        // In a free slot, `older` is the slot's own ID. In a used slot, `older` is never the slot's own ID.
+        // In a free slot (memory for one request), `older` is the slot's own ID. In a used slot, `older` is never the
+        // slot's own ID.
         let free = self.lists[conn as usize].free;
         (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (free, id);
         self.lists[conn as usize].free = id;

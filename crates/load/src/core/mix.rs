@@ -1,16 +1,16 @@
-//! Chooses the next request from the plan's set of requests, and finds the class of a request.
+//! Chooses the next request from the load plan's set of requests, and finds the class (kind) of a request.
 
 use fastrand::Rng;
 use run::RequestOrder;
 
 use super::alias::Alias;
 
-/// Set of requests of a plan. All memory is allocated when the set is created.
+/// Set of requests of a load plan. All memory is allocated when the set is created.
 pub(super) struct Mix {
     next: Selection,
-    /// Class of each request. Empty if each request is a class of its own.
+    /// Class of each request. Empty if each request is a class (kind) of its own.
     classes: Box<[u16]>,
-    /// Number of classes.
+    /// Number of request classes.
     count: usize,
 }
 
@@ -58,7 +58,7 @@ impl Mix {
         self.count
     }
 
-    /// Returns the class of a request.
+    /// Returns the class (kind) of a request.
     #[inline]
     pub(super) fn class(&self, item: u16) -> u16 {
         self.classes.get(usize::from(item)).copied().unwrap_or(item)

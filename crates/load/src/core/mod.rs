@@ -1,7 +1,8 @@
 //! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
-//! the same engine works with every driver and with the simulator. The engine is compiled once per driver. The engine
-//! calls the protocol's sessions through dynamic dispatch, which takes some nanoseconds per request. If the engine were
-//! compiled once per protocol as well, every build would take a minute longer.
+//! the same connection engine works with every driver and with the simulator. The connection engine is compiled once
+//! per driver. The connection engine calls the protocol's sessions through dynamic dispatch, which takes some
+//! nanoseconds per request. If the connection engine were compiled once per protocol as well, every build would take a
+//! minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
 //! All later steps are the same for all three: see [`requests`] and [`connections`].
@@ -88,7 +89,7 @@ pub(crate) struct Core {
     /// True while connects are limited to a rate and not all connections are established.
     opening: bool,
     drain_end_ns: u64,
-    /// Time during the drain for which the engine waits for surplus answers, nanoseconds.
+    /// Time during the drain for which the connection engine waits for surplus answers, nanoseconds.
     listen_ns: u64,
     /// Time of the last answer.
     answered_ns: u64,
@@ -100,7 +101,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Creates the engine, and allocates all memory that its loop needs.
+    /// Creates the connection engine, and allocates all memory that its loop needs.
     pub(crate) fn new(task: Task, client: &dyn AnyClient) -> Self {
         let (capacity, depth) = (task.capacity() as usize, task.depth());
         let mode = Mode::new(&task, capacity);

@@ -97,9 +97,9 @@ impl Core {
         self.sclients_hand_over(ops, conn);
     }
 
-    /// In two-process S-Clients, passes a connection on to the handling process after its request was sent. The
-    /// handling process counts the answer. If the handling process is behind, this process keeps the connection, so
-    /// that no connection is lost.
+    /// In two-process S-Clients (sockets that connect again and again), passes a connection on to the handling process
+    /// after its request was sent. The handling process counts the answer. If the handling process is behind, this
+    /// process keeps the connection, so that no connection is lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {

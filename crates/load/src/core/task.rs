@@ -1,4 +1,4 @@
-//! The task of a shard (generator thread): its part of the plan, as numbers for the main loop.
+//! The task of a shard (generator thread): its part of the load plan, as numbers for the main loop.
 
 use fastrand::Rng;
 use run::ThinkTime;
@@ -7,7 +7,7 @@ use super::block_turns::BlockTurns;
 use crate::addresses::AddressTurns;
 use crate::arrivals::{Arrivals, exponential};
 
-/// The task of a shard (generator thread): its part of the plan.
+/// The task of a shard (generator thread): its part of the load plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) intensity: Shape,
@@ -30,7 +30,7 @@ pub(crate) struct Task {
     /// True if an experiment reads the counts for each of its slots (short periods). The counts are then published more
     /// often.
     pub(crate) slots: bool,
-    /// Response times in each slot of an experiment; used by open loops.
+    /// Response times in each slot (short period) of an experiment; used by open loops.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
     /// Gap between two events of a stream above which the stream counts as stalled, seconds. `None` if the answers are
     /// not streams.
@@ -45,7 +45,7 @@ pub(crate) struct Task {
     pub(crate) items: Box<[u16]>,
 }
 
-/// The shard's part of the plan's intensity.
+/// The shard's part of the load plan's intensity.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
     /// Closed loop: number of clients, requests in flight per client, and think time.
@@ -53,10 +53,12 @@ pub(crate) enum Shape {
     /// Open loop: due times, mean rate per second, maximum number of connections, and requests in flight per
     /// connection.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
-    /// The handling process of two-process S-Clients. The other process establishes the connections.
+    /// The handling process of two-process S-Clients (sockets that connect again and again). The other process
+    /// establishes the connections.
     Handling { connections: u32, paced: bool },
-    /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
-    /// connections in addition to the D descriptors. `phase` is the position of the first connects within a gap.
+    /// S-Clients (sockets that connect again and again) ([`super::sclients`]): number of descriptors D, connect timeout
+    /// T, and maximum number of established connections in addition to the D descriptors. `phase` is the position of
+    /// the first connects within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

@@ -62,7 +62,7 @@ impl Ops for MemoryWire {
     }
 }
 
-/// The engine with its connections on a [`MemoryWire`].
+/// The connection engine with its connections on a [`MemoryWire`].
 pub(super) struct Fixture {
     pub(super) core: Core,
     pub(super) wire: MemoryWire,
@@ -89,7 +89,7 @@ impl Fixture {
         Self::loading(&LoadPlan { intensity, ..LoadPlan::default() }, client)
     }
 
-    /// Starts the load of a plan. The measured window has begun.
+    /// Starts the load that a load plan describes. The measured window has begun.
     pub(super) fn loading(plan: &LoadPlan, client: &dyn proto::AnyClient) -> Self {
         let core = Core::new(crate::share::task(plan, 0, 0, 1000), client);
         let mut fixture = Self { core, wire: MemoryWire::default() };

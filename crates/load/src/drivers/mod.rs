@@ -39,7 +39,7 @@ drivers! {
     by_themselves: sim
 }
 
-/// Returns the row of the driver that a plan requests, or `None` for `auto`.
+/// Returns the row of the driver that a load plan requests, or `None` for `auto`.
 pub fn asked(io: Io) -> Option<&'static DriverSpec> {
     DRIVERS.iter().find(|row| row.io == io)
 }

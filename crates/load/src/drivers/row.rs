@@ -8,7 +8,7 @@ use crate::LoadError;
 /// A row of [`DRIVERS`](super::DRIVERS).
 #[derive(Clone, Copy, Debug)]
 pub struct DriverSpec {
-    /// Value that selects this driver in a plan. A plan file has the driver's `name` instead.
+    /// Value that selects this driver in a load plan. A plan file has the driver's `name` instead.
     pub io: Io,
     /// Name of the driver in plans and flags.
     pub name: &'static str,
@@ -23,12 +23,12 @@ pub struct DriverSpec {
     /// True if the driver's sockets are ordinary descriptors, or if it has no sockets. S-Clients need ordinary
     /// descriptors, because they use a socket for several connects, and may pass it to another process.
     pub(crate) plain_descriptors: bool,
-    /// Function that runs a whole plan without threads and without commands of a conductor (controlling process). Only
-    /// a driver with its own clock has this function.
+    /// Function that runs a whole load plan without threads and without commands of a conductor (controlling process).
+    /// Only a driver with its own clock has this function.
     pub(crate) whole: Option<RunWhole>,
 }
 
-/// Function that runs a whole plan, and sends reports such as `Ready`.
+/// Function that runs a whole load plan, and sends reports such as `Ready`.
 pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError>;
 
 impl DriverSpec {

@@ -31,7 +31,7 @@ pub(crate) struct Shard<'a> {
     pub(crate) orders: &'a Orders,
     pub(crate) show: &'a LiveCounts,
     /// The process that handles established connections, and the counts to which its progress is added; two-process
-    /// S-Clients only.
+    /// S-Clients (sockets that connect again and again) only.
     pub(crate) partner: Option<(Partner, &'a LiveCounts)>,
 }
 

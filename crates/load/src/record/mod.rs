@@ -100,11 +100,11 @@ pub(crate) struct Record {
     pub(crate) unread_closes: u64,
     server_ends: ServerEnds,
     first_failures: FirstFailures,
-    /// Records for each request class. Empty if the plan has only one class.
+    /// Records for each request class. Empty if the load plan has only one request class.
     classes: Classes,
     /// Record of the streams of events; `None` if the answers are not streams.
     streams: Option<Box<StreamRecord>>,
-    /// True if requests that end are also recorded by class, by address or as streams.
+    /// True if requests that end are also recorded by request class, by address or as streams.
     has_details: bool,
     /// Records for each address of the server. Empty if the server has only one address.
     pub(crate) addresses: Addresses,
@@ -269,7 +269,7 @@ impl Record {
         ConnectionOpening { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
     }
 
-    /// Records a started request of a class, on a connection to an address.
+    /// Records a started request of one request class, on a connection to an address.
     #[inline]
     pub(crate) fn begun(&mut self, class: u16, address: u16) {
         self.classes.begun(class);
@@ -373,7 +373,7 @@ impl Record {
         }
     }
 
-    /// Records the end of a request for its class, for its address, and as a stream.
+    /// Records the end of a request for its request class, for its address, and as a stream.
     fn ended_in_detail(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, done: &Done) {
         if !self.classes.is_empty() || !self.addresses.is_empty() {
             let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));

@@ -1,4 +1,5 @@
-//! Makes the part of a trial's result that one shard (generator thread) contributes, from the shard's record.
+//! Makes one shard's part of the result of a trial (one load). The part is made from the record of the shard (generator
+//! thread).
 
 use std::collections::BTreeMap;
 

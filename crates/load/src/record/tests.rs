@@ -71,8 +71,8 @@ fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     assert!(summary.at_least.contains(run::SummaryFigure::P99), "{summary:?}");
 }
 
-/// Unanswered requests are recorded for their class. In an open loop, the waiting time of a request is recorded twice:
-/// from its due time, and from its send time.
+/// Unanswered requests are recorded for their request class. In an open loop, the waiting time of a request is recorded
+/// twice: from its due time, and from its send time.
 #[test]
 fn unanswered_requests_count_in_their_class_and_since_their_send() {
     let request = |class, intended_ns, sent_ns| InFlightRequest {

@@ -69,8 +69,8 @@ impl Record {
         hung.carried_in.record_ns(ages.start);
     }
 
-    /// Records a started request as [`Record::hung`] does. Also records the request's times for its class, and its
-    /// times measured from the send.
+    /// Records a started request as [`Record::hung`] does. Also records the request's times for its request class, and
+    /// its times measured from the send.
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
@@ -115,8 +115,8 @@ impl Record {
         }
     }
 
-    /// Records two ages of a request at the start of the measured window: one for its class, and one measured from its
-    /// send.
+    /// Records two ages of a request at the start of the measured window: one for its request class, and one measured
+    /// from its send.
     fn carry_in_others(&mut self, request: &InFlightRequest) {
         let begin_ns = self.begin.at_ns;
         self.each_time(request, |times, start_ns| {

@@ -56,7 +56,7 @@ impl ClientPlan {
         Ok(Self { commands, routes, greeting: greeting.into(), greeting_replies })
     }
 
-    /// Returns the cluster slot of each command; `None` for a command without a key.
+    /// Returns the cluster hash slot of each command; `None` for a command without a key.
     pub fn slots(&self) -> Vec<Option<u16>> {
         self.commands.encoded().iter().map(|command| slot_of(command)).collect()
     }

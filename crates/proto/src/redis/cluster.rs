@@ -1,7 +1,7 @@
-//! Routing of commands in a Redis cluster. Each key belongs to a slot, and each slot belongs to a node. A connection
-//! sends, one after another, the commands whose keys belong to its node. A node without the key's slot redirects the
-//! command. The redirection MOVED applies to all later commands for the slot, and ASK applies only to the redirected
-//! command. Source: the Redis cluster specification.
+//! Routing of commands in a Redis cluster. Each key belongs to a hash slot, and each slot belongs to a node. A
+//! connection sends, one after another, the commands whose keys belong to its node. A node without the key's hash slot
+//! redirects the command. The redirection MOVED applies to all later commands for the hash slot, and ASK applies only
+//! to the redirected command. Source: the Redis cluster specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,11 +17,11 @@ use crate::commands::{Commands, copy_rest};
 /// Command that must precede a command redirected by ASK, in RESP.
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-/// Nodes of a cluster and the slots that they own. All connections share this table.
+/// Nodes of a cluster and the hash slots that they own. All connections share this table.
 #[derive(Debug)]
 pub(super) struct Routes {
     nodes: Box<[SocketAddr]>,
-    /// Index of the node that owns each slot.
+    /// Index of the node that owns each hash slot.
     node_of_slot: Box<[AtomicU16]>,
     /// Slot of each command; `None` for a command without a key, which every node accepts.
     slots: Box<[Option<u16>]>,
@@ -50,7 +50,7 @@ impl Routes {
         (!cluster.is_empty()).then(|| Arc::new(routes))
     }
 
-    /// Returns true if a node owns the slot of a command, or if the command has no slot.
+    /// Returns true if a node owns the hash slot of a command, or if the command has no hash slot.
     fn takes(&self, node: u16, command: usize) -> bool {
         let slot = self.slots.get(command).copied().flatten();
         let holder = slot.and_then(|slot| self.node_of_slot.get(usize::from(slot)));
@@ -157,8 +157,8 @@ impl NodeQueue {
     }
 
     /// Chooses the next command. Commands that were redirected to this node come first. After the redirected commands,
-    /// the connection sends, one after another, commands whose slots this node owns. If this node owns the slot of no
-    /// command, the connection sends a command for another node, and this node redirects the command.
+    /// the connection sends, one after another, commands whose hash slots this node owns. If no command has a hash slot
+    /// that this node owns, the connection sends a command for another node, and this node redirects the command.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());
@@ -208,7 +208,7 @@ mod tests {
     fn plan() -> ClientPlan {
         let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let range = |first, last, port| ClusterSlots { first, last, node: node(port) };
-        // The keys a, b and c belong to slots 15495, 3300 and 7365.
+        // The keys a, b and c belong to hash slots 15495, 3300 and 7365.
         let cluster = vec![range(0, 5460, 1), range(5461, 10_922, 2), range(10_923, 16_383, 3)];
         let command = "GET a\nGET b\nGET c".to_owned();
         let plan =
@@ -234,7 +234,7 @@ mod tests {
         });
         (0..2).for_each(|_| first.begin(Request::default()));
         assert_eq!(sent(&mut first).matches("GET $1 b").count(), 2);
-        // The slot of b has moved to the third node, and the slot of a is moving to the first node.
+        // The hash slot of b has moved to the third node, and the slot of a is moving to the first node.
         let mut ended = Vec::new();
         let mut told = |done: Done| ended.push(done.outcome);
         first.receive(b"-MOVED 3300 127.0.0.1:3\r\n$-1\r\n", &mut told).unwrap();

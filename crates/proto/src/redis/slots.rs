@@ -46,8 +46,8 @@ const KEY_AFTER_COUNT: &[&str] = &["EVAL", "EVALSHA", "EVALSHA_RO", "EVAL_RO", "
 /// Commands whose keys follow the word STREAMS.
 const KEY_AFTER_STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
 
-/// Returns the slot of an encoded command; `None` if the command has no key. A command with several keys belongs to the
-/// slot of its first key.
+/// Returns the hash slot of an encoded command; `None` if the command has no key. A command with several keys belongs
+/// to the hash slot of its first key.
 pub(super) fn slot_of(command: &[u8]) -> Option<u16> {
     let words = words(command);
     let name = words.first()?.to_ascii_uppercase();

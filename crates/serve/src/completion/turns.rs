@@ -46,7 +46,7 @@ impl Worker {
     }
 
     /// Moves a connection to the end of the queue for worker slots (strategy `high-throughput`). The next connection in
-    /// the queue gets the slot.
+    /// the queue gets the worker slot.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         self.shard.wait_in_line(index, &mut conn.state.activity);

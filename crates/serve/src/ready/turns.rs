@@ -108,7 +108,7 @@ impl<R: Readiness> Worker<R> {
     }
 
     /// Moves a connection to the end of the queue for worker slots (strategy `high-throughput`). The next connection in
-    /// the queue gets the slot.
+    /// the queue gets the worker slot.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
         self.shard.wait_in_line(token, &mut conn.state.activity);

@@ -111,7 +111,7 @@ impl Shard {
     }
 
     /// Counts a connection that has ended, and stores its session for a later connection. Returns true if a worker slot
-    /// is now free. The caller must then call [`Shard::next_in_line`] to pass the slot on.
+    /// is now free. The caller must then call [`Shard::next_in_line`] to pass the worker slot on.
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
         let activity = connection.activity;

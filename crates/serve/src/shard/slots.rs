@@ -1,5 +1,5 @@
-//! Worker slots of one thread, for the strategy `high-throughput`. A connection that waits for a slot has an entry with
-//! a ticket in the queue. The ticket distinguishes this entry from an earlier entry with the same token.
+//! Worker slots of one thread, for the strategy `high-throughput`. A connection that waits for a worker slot has an
+//! entry with a ticket in the queue. The ticket distinguishes this entry from an earlier entry with the same token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;

@@ -1,10 +1,10 @@
 //! Strategy `high-throughput`: many connections may be open, but each thread serves only `active` of them (these have a
 //! worker slot). The other connections wait in a queue.
 //!
-//! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after an
-//! exchange, or after `active_idle_ms` without data. The connection then goes to the end of the queue. The option
-//! `waiting` limits the length of the queue. If the queue is full, further connections are refused by a busy reply, a
-//! close or a reset.
+//! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the worker slot
+//! after an exchange, or after `active_idle_ms` without data. The connection then goes to the end of the queue. The
+//! option `waiting` limits the length of the queue. If the queue is full, further connections are refused by a busy
+//! reply, a close or a reset.
 
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ pub(crate) struct WaitingLine {
 }
 
 impl WaitingLine {
-    /// Takes a worker slot for a new connection. Returns false if no slot is free. The caller then calls
+    /// Takes a worker slot for a new connection. Returns false if no worker slot is free. The caller then calls
     /// [`WaitingLine::wait`] or refuses the connection.
     pub(crate) fn enter(&mut self, active: &Active) -> bool {
         let free = self.taken < active.slots;
@@ -90,7 +90,7 @@ mod tests {
         let (a, b) = (line.wait(10), line.wait(11));
         assert!(!line.may_wait(&active));
         assert_eq!(line.next(|t, ticket| (t, ticket) == (10, a)), Some(10));
-        // Connection 11 was closed, so no connection gets the slot.
+        // Connection 11 was closed, so no connection gets the worker slot.
         assert_eq!(line.next(|t, ticket| (t, ticket) == (11, b + 1)), None);
         assert!(line.enter(&active) && !line.enter(&active));
     }

@@ -19,9 +19,9 @@ const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;
 
 impl Ring {
-    /// Returns the bytes of send slot `slot`. Fill the slot before [`Ring::send`]. Returns an empty slice for an
-    /// unknown slot. Wait for the completion of a send before overwriting its slot, because the peer would otherwise
-    /// get wrong data.
+    /// Returns the bytes of send slot `slot`. Fill the send slot before [`Ring::send`]. Returns an empty slice for an
+    /// unknown send slot. Wait for the completion of a send before overwriting its send slot, because the peer would
+    /// otherwise get wrong data.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };

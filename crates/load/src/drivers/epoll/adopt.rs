@@ -1,4 +1,5 @@
-//! Takes over connections from the establishing process of two-process S-Clients.
+//! Takes over connections from the establishing process of two-process S-Clients (sockets that connect again and
+//! again).
 
 use run::Phase;
 use sys::{Errno, pass};

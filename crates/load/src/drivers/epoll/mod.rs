@@ -36,8 +36,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard (generator thread) with this driver. For two-process S-Clients, this process establishes the
-/// connections, and adds the result of the handling process to its own.
+/// Runs one shard (generator thread) with this driver. For two-process S-Clients (sockets that connect again and
+/// again), this process establishes the connections, and adds the result of the handling process to its own.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };

@@ -27,7 +27,8 @@ pub(crate) struct EpollOps {
     pub(super) receive_buffer: Option<u32>,
     pub(super) now_ns: u64,
     pub(super) scratch: Box<[u8]>,
-    /// Link to the other process of two-process S-Clients; `None` for other loads.
+    /// Link to the other process of two-process S-Clients (sockets that connect again and again); `None` for other
+    /// loads.
     pub(super) partner: Option<Partner>,
 }
 
@@ -68,7 +69,7 @@ impl EpollOps {
         }
     }
 
-    /// Opens a socket, and binds it to the next local address if the plan has any.
+    /// Opens a socket, and binds it to the next local address if the load plan has any.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
         let fd = self.target.socket()?;
         if self.nodelay {

@@ -1,5 +1,5 @@
-//! Runs a plan with a queueing model and a virtual clock. A simulation uses the engine, the arrivals and the sessions
-//! of a real load.
+//! Runs a load plan with a queueing model and a virtual clock. A simulation uses the connection engine, the arrivals
+//! and the sessions of a real load.
 
 mod driver;
 mod ends;
@@ -14,11 +14,12 @@ use super::row::DriverSpec;
 use crate::shard::{self, LiveCounts, Order};
 use crate::{LoadError, ceiling, share};
 
-/// Runs a plan with a simulated server, all in virtual time. `warmup_s` is followed by `duration_s`, which is measured,
-/// and by at most `drain_s`. There is only one shard (generator thread), whatever number of threads the plan has.
+/// Runs a load plan with a simulated server, all in virtual time. `warmup_s` is followed by `duration_s`, which is
+/// measured, and by at most `drain_s`. There is only one shard (generator thread), whatever number of threads the load
+/// plan has.
 pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObservations), LoadError> {
     let plan = share::prepared(plan)?;
-    // The simulated server always sends the same answer, so the plan needs a single request with a known answer.
+    // The simulated server always sends the same answer, so the load plan needs a single request with a known answer.
     let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
     let client = proto::client(&plan.protocol, None, None)?;
     let task = share::task(&plan, 0, 0, u64::from(u32::MAX));
@@ -43,7 +44,7 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObs
     Ok((part, SimObservations { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
 
-/// Runs a plan with `io = "sim"`, that is, with the default simulated server. The run takes hardly any real time.
+/// Runs a load plan with `io = "sim"`, that is, with the default simulated server. The run takes hardly any real time.
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();
