@@ -2,8 +2,8 @@
 //!
 //! `make bench` is not a test, because machines differ and are shared. Each row of the result table measures loadline
 //! and its peer alternately for several rounds and compares the medians. The spread over the rounds is printed beside
-//! the ratio. `make bench BENCH="generator server"` runs only rows whose ID contains one of these two words. `--rounds
-//! N` sets the number of rounds (at least 5).
+//! the ratio. `make bench BENCH="generator server"` runs only rows whose ID contains the word "generator" or the word
+//! "server". `--rounds N` sets the number of rounds (at least 5).
 
 mod compare;
 mod cpu;

@@ -6,7 +6,7 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Edge-triggered epoll. Measurements compare the other backends with this one.
+    /// Edge-triggered epoll. Measurements compare all other backends with epoll.
     Epoll,
     /// io_uring multishot polls, with a queue of hints (possible events) in user space.
     Uring,

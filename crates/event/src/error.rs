@@ -1,4 +1,4 @@
-//! Errors. The text of each error says which action failed, and most texts give advice.
+//! Errors of the event library. The text of each error says which action failed, and most texts give advice.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -10,8 +10,8 @@ pub type Result<T> = std::result::Result<T, EventError>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
-    /// A queue or a group could not be created, or a queue could not join a group. One reason is that the kernel lacks
-    /// a feature that the backend needs.
+    /// A queue or a group could not be created, or a queue could not join a group. A possible reason is that the kernel
+    /// lacks a feature that the backend needs.
     #[error("the {backend} event queue could not be made: {source}; choose another back end, epoll works everywhere")]
     Create {
         /// Name of the backend; `group` if a group could not be created.

@@ -2,8 +2,8 @@
 //!
 //! Process-wide interest applies to every present and future queue of the group, and each queue gets every event.
 //! Wake-one interest is declared in one edge-triggered epoll instance, which every queue watches. Several queues may
-//! wake up, but each event goes only to the queue that reads it first from this instance. The queues of a group may
-//! have different backends.
+//! wake up, but each event goes only to the queue that reads it first from the shared instance. The queues of a group
+//! may have different backends.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -185,7 +185,7 @@ impl Membership {
         Ok(())
     }
 
-    /// Takes events from the shared epoll instance. No other queue gets these events.
+    /// Takes events from the shared epoll instance. No other queue gets the events that this queue takes.
     fn take_one(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         let arrived = epoll_raw::wait(&self.shared.one, &mut self.slots, out.len(), Some(0))?;
         self.more = arrived == out.len();

@@ -6,7 +6,7 @@
 //! Backends on poll and select exist for comparison ([`BACKENDS`]). The crate `loadline-event-c` offers the same
 //! functions to C programs, with the header `loadline_event.h`.
 //!
-//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. It can also return the descriptor's
+//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can also return the descriptor's
 //!   state, which is read after the declaration. Data that arrives between accepting a connection and declaring
 //!   interest in it is therefore not missed.
 //! - [`EventQueue::get_next_event`] delivers events, by default in the order of arrival. Several arrivals on one

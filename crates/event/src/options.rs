@@ -2,7 +2,8 @@
 
 use crate::Backend;
 
-/// Effect that revoking an interest has on the registration in the kernel. Only epoll and io_uring use this option.
+/// Effect that revoking an interest has on the registration in the kernel. Only the backends epoll and io_uring use the
+/// option `revocation`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
@@ -25,8 +26,8 @@ pub struct Options {
     /// Effect of revoking an interest.
     pub revocation: Revocation,
     /// True to check the current state at delivery, unless [`EventQueue::drained`] makes the check unnecessary. Only
-    /// the backend io_uring offers this choice. If the value is `false`, delivery is cheaper, but every event names all
-    /// declared kinds, and may be outdated.
+    /// the backend io_uring uses the option `recheck`. If the value is `false`, delivery is cheaper, but every event
+    /// names all declared kinds, and may be outdated.
     pub recheck: bool,
 }
 

@@ -81,8 +81,8 @@ impl EventQueue {
     }
 
     /// Ends the interest in `fd`. Call this function before closing `fd`. No further event of `fd` is delivered, not
-    /// even if a new descriptor gets the same number. Without this call, poll and select may report events of a new
-    /// descriptor with the same number. With io_uring, the file would stay open in the kernel.
+    /// even if a new descriptor gets the same number. Without a call of `forget`, poll and select may report events of
+    /// a new descriptor with the same number. With io_uring, the file would stay open in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
@@ -103,8 +103,8 @@ impl EventQueue {
         self.mechanism.generation(event.fd) == event.generation
     }
 
-    /// Sends collected declarations to the kernel at once. Without this call, the next [`EventQueue::get_next_event`]
-    /// sends them. Only io_uring collects declarations.
+    /// Sends collected declarations to the kernel at once. Without a call of `flush`, the next
+    /// [`EventQueue::get_next_event`] sends collected declarations. Only io_uring collects declarations.
     pub fn flush(&mut self) -> Result<()> {
         self.mechanism.flush().map_err(EventError::wait)
     }

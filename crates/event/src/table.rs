@@ -15,7 +15,8 @@ pub(crate) struct Slot {
     pub(crate) wanted: Mask,
     /// Interest that is registered in the kernel; empty if the descriptor is not registered.
     pub(crate) armed: Mask,
-    /// True if a notification of the descriptor is already queued. Only backends with their own queue use this flag.
+    /// True if a notification of the descriptor is already queued. Only backends with their own queue use the flag
+    /// `pending`.
     pub(crate) pending: bool,
     /// True if the registration failed after the declaration. An event with every declared kind reports the failure.
     pub(crate) failed: bool,

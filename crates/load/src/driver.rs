@@ -102,7 +102,7 @@ pub trait Ops {
     fn aim(&mut self, _conn: u32, _address: u32) {}
 
     /// Opens a socket for connection `conn` and starts the connect. `conn` is an unused number below the driver's
-    /// capacity. If this returns an error, no connect was started.
+    /// capacity. If this method returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;
 
     /// Gives up an unfinished connect, and starts a new connect under the same number.
@@ -138,7 +138,7 @@ pub trait Ops {
     }
 
     /// Passes an established connection to the handling process after a request was sent on it, and closes it in this
-    /// process. If this fails, the connection is unchanged.
+    /// process. If passing the connection fails, the connection is unchanged.
     fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {
         Err(Errno::NOSYS)
     }

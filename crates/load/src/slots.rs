@@ -4,8 +4,8 @@
 //! If few requests complete in a slot (short period), their number is too coarse to compute an exact rate. At five
 //! requests per second, for example, a slot (short period) of half a second has 2 or 3 completed requests. For slots
 //! (short periods) with few requests, fractions of requests are counted. The work on a request is assumed to be evenly
-//! spread over the time since the previous request completed. A slot (short period) gets the part of this work that
-//! falls within the slot.
+//! spread over the time since the previous request completed. A slot (short period) gets the part of each request's
+//! work that falls within the slot.
 
 use run::SlotPlan;
 use sys::clock;

@@ -17,7 +17,8 @@ const FIXED_COUNTERS: usize = 3;
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
     /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, and failed
-    /// requests. Then, for each limit, the number of answers that took longer than this limit.
+    /// requests. After these counts, for each limit on the response time, the number of answers that took longer than
+    /// the limit.
     counts: Box<[u64]>,
     last: usize,
 }

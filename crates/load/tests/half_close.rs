@@ -1,5 +1,5 @@
-//! Tests how the connections of a block end. With `compat`, these connections end as in the article of Jones and
-//! Deshpande (2000). The client first ends its own side, and closes the socket when the server has ended the other
+//! Tests how the connections of a block end. With `compat`, the connections of a block end as in the article of Jones
+//! and Deshpande (2000). The client first ends its own side, and closes the socket when the server has ended the other
 //! side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]

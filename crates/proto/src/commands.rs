@@ -1,5 +1,5 @@
 //! Commands of text protocols (memcached, Redis). This module reads commands from the user's settings or from a file,
-//! and sends them one after another. It also splits received bytes into lines.
+//! and sends them one after another. The module also splits received bytes into lines.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Raw bytes: the client sends the content of a file. It expects either a fixed number of bytes, or all bytes until the
-//! connection is closed.
+//! Raw bytes: the client sends the content of a file. The client expects either a fixed number of bytes, or all bytes
+//! until the connection is closed.
 //!
 //! The protocol has no server side, because any TCP server can be the target.
 

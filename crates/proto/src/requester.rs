@@ -64,7 +64,7 @@ pub trait Requester {
     }
 
     /// Returns the beginning of the received data in readable form, for display. Returns `None` if the data on the
-    /// network is already readable, and for connections that do not store this beginning.
+    /// network is already readable, and for connections that do not store the beginning of the data.
     fn plain(&self) -> Option<&[u8]> {
         None
     }

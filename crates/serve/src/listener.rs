@@ -19,7 +19,7 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Maximum number of further attempts to bind a port. All attempts together take 2 s, which is enough for the kernel to
 /// free the ring of a killed io_uring server.
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake-up. Because of this limit, connections that are already open are
+/// Maximum number of connections accepted per wake-up. Because of the maximum, connections that are already open are
 /// served, too.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
@@ -101,7 +101,7 @@ fn open_patiently(
 }
 
 /// Sets the congestion control of the listening sockets, as the option `congestion` says. Connections accepted later
-/// inherit this setting.
+/// inherit the congestion control of their listening socket.
 pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
     let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
     let wants = "one of net.ipv4.tcp_allowed_congestion_control";

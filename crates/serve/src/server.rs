@@ -142,7 +142,7 @@ impl Control {
                 self.fail("a serving thread panicked".into());
             }
         }
-        // Detached threads end when their sockets are shut down. The model `blocking` has two such threads per
+        // Detached threads end when their sockets are shut down. The model `blocking` has two detached threads per
         // connection.
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.threads_now.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
@@ -190,7 +190,7 @@ impl Control {
     }
 
     /// Starts a thread like [`Control::spawn`], but returns its handle instead of storing it. `join` waits at most 10 s
-    /// for such threads.
+    /// for threads whose handles are not stored.
     pub(crate) fn spawn_detached(
         self: &Arc<Self>,
         name: &str,

@@ -81,8 +81,8 @@ fn holds(server: &Server, count: usize, what: &str) {
     let refused = trickle.thread.join().unwrap();
     assert!(served.iter().all(Result::is_ok), "{what}: {served:?}");
     let stats = server.stats();
-    // A client may miss the response 408 if its next byte arrives while the server closes. The server counts this
-    // client nevertheless.
+    // A client may miss the response 408 if its next byte arrives while the server closes. The server also counts a
+    // client that misses the response.
     assert_eq!(stats.closed_slow, count as u64, "{what}: {stats:?}");
     assert!(refused > 0, "{what}: nobody was told 408");
 }

@@ -68,8 +68,8 @@ fn high_throughput_serves_connections_in_order_of_arrival() {
         streams[2].write_all(b"c").unwrap();
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
-        // The first client completes an exchange. Its worker slot goes to the third client, which is the first one in
-        // the queue.
+        // The first client completes an exchange. The first client's worker slot goes to the third client, which is the
+        // first client in the queue.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
         // The third client has completed its exchange, so its worker slot goes to the fourth client.
@@ -103,7 +103,7 @@ fn high_throughput_refuses_by_the_chosen_method() {
             while server.stats().connections == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // An early reset makes connect() itself fail with ECONNRESET. A connection that ends in this way also
+            // An early reset makes connect() itself fail with ECONNRESET. A connection whose connect() fails also
             // counts as refused.
             let mut text = String::new();
             let outcome = TcpStream::connect(server.local_addr()).and_then(|mut second| {
@@ -206,7 +206,7 @@ fn limits_bound_the_outstanding_sends() {
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
         // The two clients that never read prevent the server from reading until a limit closes their connections. After
-        // one of these connections is closed, a third client is served.
+        // one of their connections is closed, a third client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");

@@ -1,5 +1,5 @@
 //! Counting allocators. With a counting allocator, a test can check that a loop allocates nothing, or that a server
-//! frees all its memory. A binary uses one of these allocators if it declares the allocator as its
+//! frees all its memory. A binary uses one of the counting allocators if it declares the allocator as its
 //! `#[global_allocator]`.
 
 use std::alloc::{GlobalAlloc, Layout, System};

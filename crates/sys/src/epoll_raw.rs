@@ -1,6 +1,6 @@
 //! epoll with descriptor numbers, for interfaces whose callers pass such numbers (the event API). For a number that is
 //! not open, the kernel returns EBADF. No function here reads, writes or closes a descriptor. The module `epoll` has
-//! these operations for owned descriptors. Source: epoll_ctl(2), epoll_pwait2(2).
+//! the same operations for owned descriptors. Source: epoll_ctl(2), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 

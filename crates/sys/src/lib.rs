@@ -1,8 +1,8 @@
 //! Thin, safe wrappers around kernel interfaces, one file per mechanism.
 //!
 //! All unsafe code of loadline is in this crate and in `event-c`, the event API for C. Every other crate forbids unsafe
-//! code. In these two crates, a comment at each unsafe block says why the block is sound. A wrapper only reports the
-//! result of a call, and its caller decides what to do next.
+//! code. In this crate and in `event-c`, a comment at each unsafe block says why the block is sound. A wrapper only
+//! reports the result of a call, and its caller decides what to do next.
 
 pub mod alloc;
 pub mod block_device;

@@ -1,8 +1,8 @@
 //! Exclusive locks on open files. A lock ends when its process ends, for whatever reason. Source: flock(2).
 //!
 //! Files in /proc and in the control group file system can be locked, too, for example `/proc/PID/stat` or the
-//! `cpu.max` of a control group. All users of a host see these locks. A container with its own mount of /proc does not
-//! see the locks on files in the host's /proc.
+//! `cpu.max` of a control group. All users of a host see the locks on these files. A container with its own mount of
+//! /proc does not see the locks on files in the host's /proc.
 
 use std::fs::File;
 

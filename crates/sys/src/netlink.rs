@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 16;
 /// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with a buffer of this
 /// size (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel normally answers at once. Because of this limit, a faulty kernel module
+/// Maximum wait for an answer. The kernel normally answers at once. Because of the maximum wait, a faulty kernel module
 /// cannot block loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -57,7 +57,7 @@ impl Netlink {
     }
 
     /// Sends one request and calls `each` with the type and the payload of every message of the answer. Returns
-    /// [`DumpControl::Stop`] if `each` returned it. A dump may then still be in progress, so drop this socket.
+    /// [`DumpControl::Stop`] if `each` returned it. After `Stop`, a dump may still be in progress, so drop this socket.
     pub(crate) fn ask(
         &mut self,
         kind: u16,

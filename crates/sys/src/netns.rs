@@ -60,7 +60,7 @@ impl OpenSpec {
 }
 
 /// Returns device and inode number of a process's network namespace. `process` is the folder of the process in /proc
-/// (`/proc/self` for the caller). Two processes in one namespace have equal numbers.
+/// (`/proc/self` for the caller). Two processes in the same namespace have equal device and inode numbers.
 pub fn network_id(process: &Path) -> io::Result<(u64, u64)> {
     std::fs::metadata(process.join("ns/net")).map(|m| (m.dev(), m.ino()))
 }
@@ -84,7 +84,8 @@ impl Netns {
         Ok(Self { user: (!same_user).then(|| Arc::new(user.into())), net: Arc::new(net.into()), id })
     }
 
-    /// Returns the device and inode number of the namespace. Two handles of one namespace have equal numbers.
+    /// Returns the device and inode number of the namespace. Two handles of the same namespace have equal device and
+    /// inode numbers.
     pub fn id(&self) -> (u64, u64) {
         self.id
     }

@@ -46,18 +46,18 @@ pub struct Completion {
 
 impl Drop for PollRing {
     /// Ends all polls immediately. Without this call, the kernel would end the polls some milliseconds later. An armed
-    /// poll keeps its file open, so a listening socket would keep its port for these milliseconds.
+    /// poll keeps its file open, so a listening socket would keep its port until its poll has ended.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
-        // The polls release their files when the kernel posts their last completions. The kernel posts these
+        // The polls release their files when the kernel posts their last completions. The kernel posts the last
         // completions when this process enters the kernel.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }
 }
 
 impl PollRing {
-    /// Creates a ring with room for `batch` requests. When this room is full, the ring submits the requests to the
+    /// Creates a ring with room for `batch` requests. When `batch` requests are queued, the ring submits them to the
     /// kernel.
     pub fn new(batch: u32, work: TaskRun) -> Result<Self> {
         let mut builder = IoUring::builder();

@@ -1,5 +1,5 @@
-//! Memory of another process, read without stopping that process. The kernel permits this to anyone who may trace the
-//! process. Source: process_vm_readv(2).
+//! Memory of another process, read without stopping that process. The kernel permits the read if the caller may trace
+//! the other process. Source: process_vm_readv(2).
 
 use crate::{Errno, Result};
 

@@ -25,7 +25,7 @@ pub fn kill(pid: u32) -> Result<()> {
 }
 
 /// Checks a process ID and converts it to the kernel's signed type. Refuses 0, and numbers that would be negative,
-/// because kill(2) uses these for process groups.
+/// because kill(2) uses 0 and negative numbers for process groups.
 fn valid_pid(pid: u32) -> Result<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or(Errno::SRCH)
 }

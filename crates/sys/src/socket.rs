@@ -35,8 +35,8 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
     net::bind(fd, &addr)
 }
 
-/// Lets connect() instead of bind() choose the port. Call this before [`bind`] to a local address with port 0. The
-/// kernel may then choose a port that is already in use for another destination.
+/// Lets connect() instead of bind() choose the port. Call this function before [`bind`] to a local address with port 0.
+/// The kernel may then choose a port that is already in use for another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -89,7 +89,8 @@ pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
 }
 
-/// Reads and clears the socket's pending error (SO_ERROR). After a connect, this error is the result of the connect.
+/// Reads and clears the socket's pending error (SO_ERROR). After a connect, the pending error is the result of the
+/// connect.
 #[inline]
 pub fn take_error(fd: impl AsFd) -> Result<()> {
     match sockopt::socket_error(fd) {
@@ -123,7 +124,7 @@ pub fn set_reuse_address(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseaddr(fd, on)
 }
 
-/// Allows several listeners on one address. The kernel spreads connections over these listeners.
+/// Allows several listeners on one address. The kernel spreads connections over all listeners on the address.
 pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseport(fd, on)
 }
@@ -217,7 +218,7 @@ mod tests {
     }
 
     /// In the first case, the peer closes its socket before the client sends. In the second case, the peer reads the
-    /// sent bytes first.
+    /// sent bytes before it closes its socket.
     #[test]
     fn bytes_that_a_closed_peer_never_read_are_unacknowledged() {
         for read_first in [false, true] {

@@ -60,8 +60,8 @@ impl Container {
         made.listening("podman")
     }
 
-    /// Starts a container with a low-level runtime (`runc` or `crun`). Docker and Kubernetes run containers with such
-    /// runtimes, too.
+    /// Starts a container with a low-level runtime (`runc` or `crun`). Docker and Kubernetes run containers with
+    /// low-level runtimes, too.
     pub fn of_runtime(runtime: &str, program: &Path) -> Result<Self, SetupError> {
         let mut made = Self::made(runtime, program)?;
         std::fs::create_dir(made.root().join("proc")).unwrap();
@@ -156,7 +156,7 @@ impl Drop for Container {
 }
 
 /// Writes a configuration with which podman stores everything in `dir`. Returns the environment variables that make
-/// podman use this configuration.
+/// podman use the configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");

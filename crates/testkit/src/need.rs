@@ -71,7 +71,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
     path.split(':').map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-/// Returns true if a program is installed. If it is not installed, skips the test and returns false.
+/// Returns true if a program is installed. If the program is not installed, skips the test and returns false.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::{ChildProcess, SshHosts, eventually, has, program};
 use serde_json::Value;
 
-/// nginx on the host `server`. Its access log has the line `OK 200` for each successful request.
+/// nginx on the host `server`. nginx's access log has the line `OK 200` for each successful request.
 pub struct Nginx {
     _held: ChildProcess,
     /// URL of nginx's front page.

@@ -43,11 +43,11 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - waits) * service + waits * both
 }
 
-/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue (machine repairman model). Its
-/// users think for exponentially distributed times. An arriving user sees the queue of a system with one user fewer
-/// (Sevcik and Mitrani, J. ACM 28, 1981). If that system has `n` users, the probability of `j` users at the server is
-/// proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j` users ahead,
-/// the response time has an Erlang distribution with `j + 1` stages.
+/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue (machine repairman model). The
+/// users of this queue think for exponentially distributed times. An arriving user sees the queue of a system with one
+/// user fewer (Sevcik and Mitrani, J. ACM 28, 1981). If that system has `n` users, the probability of `j` users at the
+/// server is proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j`
+/// users ahead, the response time has an Erlang distribution with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -89,8 +89,9 @@ pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
 
 /// Returns the share of Poisson arrivals that a token bucket refuses. The tokens that are missing from the bucket
 /// behave like the unfinished work of an M/D/1 queue with room for `burst` requests. A refused request corresponds to
-/// an arrival that finds the queue full. The share of these arrivals (the loss of M/D/1/K) follows from the queue's
-/// embedded Markov chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.
+/// an arrival that finds the queue full. The share of arrivals that find the queue full (the loss of M/D/1/K) follows
+/// from the queue's embedded Markov chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the
+/// bucket's rate.
 pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
     // `arrivals` has the probability of n arrivals during one service time, for each n. `weights` has the probability
     // of each state of the chain, relative to the state of an empty queue.

@@ -23,7 +23,7 @@ fn open_to_all(dir: &Path) {
     assert!(Command::new("chmod").arg("755").arg(dir).status().unwrap().success());
 }
 
-/// Starts nginx with one worker on CPU `cpu`. Its access log has the line `OK 200` for each successful request.
+/// Starts nginx with one worker on CPU `cpu`. nginx's access log has the line `OK 200` for each successful request.
 /// `location` and `http` are additional directives for the configuration's blocks of these names. Returns `None` if
 /// nginx is not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
@@ -76,9 +76,9 @@ pub fn apache_with_log(format: &str) -> Option<Running> {
     modules.exists().then(|| Running::start(command, port, dir))
 }
 
-/// Starts Python's http.server, which has one thread per connection and a listen queue of five. Its log is the file
-/// `access`, which is written without a buffer. A line with `" 200 ` in it means a successful request. Returns `None`
-/// if Python is not installed.
+/// Starts Python's http.server, which has one thread per connection and a listen queue of five. The server's log is the
+/// file `access`, which is written without a buffer. A line with `" 200 ` in it means a successful request. Returns
+/// `None` if Python is not installed.
 pub fn python() -> Option<Running> {
     let (python, port, dir) = (program("python3")?, free_port(), root());
     let mut command = Command::new("sh");

@@ -85,8 +85,8 @@ pub struct VirtualServer {
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
-    /// Stalls of the server alone. The observer that looks for pauses of the whole machine does not notice these
-    /// stalls.
+    /// Stalls of the server alone. The observer that looks for pauses of the whole machine does not notice stalls of
+    /// the server alone.
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
     drift: Option<Drift>,
@@ -148,8 +148,8 @@ impl VirtualServer {
         self
     }
 
-    /// Adds a stall of the server alone. The observer that looks for pauses of the whole machine does not notice this
-    /// stall.
+    /// Adds a stall of the server alone. The observer that looks for pauses of the whole machine does not notice stalls
+    /// of the server alone.
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
@@ -187,8 +187,8 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Gives the search the time that was reserved for the final experiment, too. `loadline find` also does this if the
-    /// reserved time is too short for the experiment.
+    /// Gives the search the time that was reserved for the final experiment, too. `loadline find` also gives this time
+    /// to the search if the time is too short for the experiment.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;

@@ -1,7 +1,7 @@
 //! Checks that no source files of a crate depend on each other in a cycle. If two files need the same code, this code
 //! belongs in a third file.
 //!
-//! The check reads the sources as text. It finds paths that begin with `crate`, `self`, `super` or the name of a
+//! The check reads the sources as text. The check finds paths that begin with `crate`, `self`, `super` or the name of a
 //! module, except in unit tests. The use of a re-exported name (`pub use`) counts as a dependency on the file that
 //! defines the name. Names from other crates do not count.
 

@@ -63,7 +63,8 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![100.0 * holding as f64 / all.max(1) as f64], peer: Vec::new(), unit: "%", note })
 }
 
-/// Runs `prove` with a budget of 12 s. Measures half the width of the 95 % interval of the largest elasticity.
+/// Runs `prove` with a budget of 12 s. Measures half the width of the 95 % interval of the largest elasticity (effect
+/// of a resource's speed on throughput).
 pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

@@ -33,8 +33,8 @@ const GROWTH_TO: usize = 4;
 /// different address of the server.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Assumed rate of opening connections, per second. Each run lasts longer by the time that opening its connections
-/// takes at this rate.
+/// Assumed rate of opening connections, per second. The duration of each run is extended by the time that opening its
+/// connections takes at the assumed rate.
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;

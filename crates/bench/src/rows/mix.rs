@@ -1,5 +1,5 @@
 //! Cost of a request mix for the generator: 100 weighted requests of 1 KiB, each in a class of its own. The peer is
-//! loadline itself, which repeats one of these requests.
+//! loadline itself, which repeats a single request.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -38,8 +38,8 @@ fn fill(addr: SocketAddr, item: usize) -> String {
     "x".repeat(BYTES - bare.len())
 }
 
-/// Builds the mix of requests. The requests have different names and therefore different classes. Their weights are 1
-/// to 7.
+/// Builds the mix of requests. The requests have different names and therefore different classes. The weights of the
+/// requests are 1 to 7.
 fn requests(addr: SocketAddr) -> String {
     (0..REQUESTS).fold(String::new(), |mut text, item| {
         let (path, fill, weight) = (path(item), fill(addr, item), 1 + item % 7);

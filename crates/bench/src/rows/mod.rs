@@ -54,7 +54,7 @@ pub(crate) struct Row {
     pub(crate) goal: Goal,
     /// Goal that the row should reach in the long run.
     pub(crate) aim: Option<Goal>,
-    /// Function that measures this row. Its argument is the number of rounds.
+    /// Function that measures this row. The function's argument is the number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,
 }
 

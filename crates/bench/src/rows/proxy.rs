@@ -19,8 +19,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both proxies run once before the rounds. Without this run, a proxy that gives no answers would look fast instead
-    // of causing an error.
+    // Both proxies run once before the rounds. Without a run before the rounds, a proxy that gives no answers would
+    // look fast instead of causing an error.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

@@ -45,8 +45,8 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
 /// Number of threads whose results are merged.
 const MANY_THREADS: u32 = 16;
 
-/// Measures the time from the end of a window until the results of all threads are collected, divided by the number of
-/// threads. The row shows the value for [`MANY_THREADS`] threads, divided by the value for one thread.
+/// Measures the time from the end of a measured window until the results of all threads are collected, divided by the
+/// number of threads. The row shows the value for [`MANY_THREADS`] threads, divided by the value for one thread.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {
@@ -60,8 +60,8 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     // The URL needs a server that answers the test request, which loadline sends before any load.
     let url = format!("http://{addr}/");
-    // If loadline finds the server's process, loadline keeps the generator off the server's CPU. Because of this list,
-    // the generator may use both CPUs.
+    // If loadline finds the server's process, loadline keeps the generator off the server's CPU. With `--cpus`, the
+    // generator may use both CPUs.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);

@@ -222,8 +222,8 @@ impl UringQueue {
                 next += 1;
                 let slot = self.table.open(entry.fd());
                 if entry.found() & poll::NVAL != 0 {
-                    // The descriptor was closed without a call of `forget`. Its poll keeps the file open in the kernel,
-                    // and the next submission removes this poll.
+                    // The descriptor was closed without a call of `forget`. The descriptor's poll keeps the file open
+                    // in the kernel. The next submission removes this poll.
                     let old = token(entry.fd(), slot.generation);
                     (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
                     slot.generation = slot.generation.wrapping_add(1);

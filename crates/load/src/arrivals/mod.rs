@@ -1,9 +1,9 @@
 //! Due times of the requests of an open loop. Each arrival process has its own file and a row in [`ARRIVALS`].
 //!
-//! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of a process
-//! therefore yield the same times. A generator thread therefore needs no list of the requests that are due but not yet
-//! sent. One copy of the process counts the due requests. A second copy, which runs behind the first, yields the due
-//! time of the next request to send.
+//! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of an arrival
+//! process therefore yield the same times. A generator thread therefore needs no list of the requests that are due but
+//! not yet sent. One copy of the arrival process counts the due requests. A second copy, which runs behind the first
+//! copy, yields the due time of the next request to send.
 
 mod bursty;
 mod constant;

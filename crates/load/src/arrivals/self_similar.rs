@@ -26,8 +26,8 @@ const SOURCES: usize = 32;
 /// Mean length of an on or off period, as a multiple of the mean gap between two arrivals of the whole process. Because
 /// many requests arrive during a period, bursts are longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
-/// Maximum length of a period, as a multiple of the minimum length. Without this limit, a single source could dominate
-/// a run.
+/// Maximum length of a period, as a multiple of the minimum length. Without a maximum length, a single source could
+/// dominate a run.
 const MAX_PERIOD: f64 = 1000.0;
 
 /// On-off sources with heavy-tailed periods.

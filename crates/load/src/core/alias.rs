@@ -4,7 +4,7 @@
 use fastrand::Rng;
 
 /// A line of the table. When a draw hits this line, the result is the line's own index if 32 further random bits are
-/// below `keep`. If these bits are not below `keep`, the result is `other`.
+/// below `keep`. If the random bits are not below `keep`, the result is `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

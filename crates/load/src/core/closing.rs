@@ -1,7 +1,7 @@
-//! Connections for which the server has announced the end (`Connection: close`, GOAWAY). Most servers close such a
-//! connection at once, so the connection is in TIME_WAIT on the server's side. The connection keeps its number until
-//! the server's FIN arrives. Until the FIN arrives, the connection's client uses another connection with another
-//! number, so no client waits for the end of an old connection.
+//! Connections for which the server has announced the end (`Connection: close`, GOAWAY). Most servers close a
+//! connection at once when they have announced its end, so the connection is in TIME_WAIT on the server's side. The
+//! connection keeps its number until the server's FIN arrives. Until the FIN arrives, the connection's client uses
+//! another connection with another number, so no client waits for the end of an old connection.
 //!
 //! Some servers leave the close to the client. A worker of a server that does so stays occupied until the client
 //! closes. The generator recognizes this kind of server when a FIN is late for the first time. After a late FIN, the
@@ -13,8 +13,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Handles a connection for which the server has announced the end. Its client continues at once on another
-    /// connection.
+    /// Handles a connection for which the server has announced the end. The client of this connection continues at once
+    /// on another connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));
         let Some(wait_ns) = self.closing.patience_ns(now) else {

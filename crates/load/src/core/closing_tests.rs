@@ -86,7 +86,7 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }
 
-/// The server closes a connection after an answer. At that moment, the server has not received the next request, which
+/// The server closes a connection after an answer. When the server closes, it has not received the next request, which
 /// the client sends at once.
 #[test]
 fn a_request_that_the_server_did_not_receive_is_sent_again_once() {

@@ -83,8 +83,8 @@ impl Core {
         !self.requeued.is_empty() || recorded > 0
     }
 
-    /// At the end of the measured window, records how long each request in flight has been waiting. Without these
-    /// times, no percentile would show a stall at the end of the measured window.
+    /// At the end of the measured window, records how long each request in flight has been waiting. Without the waiting
+    /// times of these requests, no percentile would show a stall at the end of the measured window.
     pub(super) fn record_under_way(&mut self, now: u64) {
         self.each_open(
             |record, request| record.request_under_way(now, request),

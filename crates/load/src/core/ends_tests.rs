@@ -107,7 +107,7 @@ fn racing(method: &str) -> LoadPart {
 fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("GET").total;
     // A keep-alive race occurs if a think time ends during the 2 ms (one round trip) around the keep-alive timeout. The
-    // share of these think times is exp(-1) × 2 ms / 100 ms = 0.7 %.
+    // share of think times that end in this period is exp(-1) × 2 ms / 100 ms = 0.7 %.
     let share = t.keep_alive_races as f64 / t.completed as f64;
     assert!((0.003..0.012).contains(&share), "{share}");
     assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");

@@ -58,8 +58,8 @@ impl Core {
         depth
     }
 
-    /// Starts all recorded requests that are due by the end of the measured window. Without this step, a generator
-    /// thread that is late would not send the last requests.
+    /// Starts all recorded requests that are due by the end of the measured window. If it did not start them, a
+    /// generator thread that is late would not send the last recorded requests.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {

@@ -2,7 +2,7 @@
 //! of such requests:
 //!
 //! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
-//!   processed. In HTTP/2, the streams of such requests come after the last stream that a GOAWAY frame names. In
+//!   processed. In HTTP/2, the streams of unprocessed requests come after the last stream that a GOAWAY frame names. In
 //!   HTTP/1, an earlier answer announced the close, or the connection closed between two answers of a pipeline (RFC
 //!   9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a

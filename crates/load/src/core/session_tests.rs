@@ -61,7 +61,7 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // In the first case, a request gets no answer. In the second case, no request is in flight, and the server closes
+    // In the first case, a request gets no answer. In the other case, no request is in flight, and the server closes
     // the connection at once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);

@@ -372,8 +372,8 @@ fn the_first_connects_of_several_processes_interleave() {
     assert!(syns.len() == 80 && syns.windows(2).all(|w| w[1] - w[0] == 5_000_000), "{syns:?}");
 }
 
-/// If a generator is far behind, all of its descriptors are due at the same time. One pass of the loop must not handle
-/// all of these connects.
+/// If a generator is far behind, all of its descriptors are due at the same time. One pass of the event loop must not
+/// handle the connects of all descriptors.
 #[test]
 fn descriptors_due_at_once_take_turns() {
     use crate::driver::{Batch, Driver as _};

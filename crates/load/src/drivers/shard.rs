@@ -14,8 +14,8 @@ use crate::partner::Partner;
 use crate::shard::{self, LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Type without values. A channel of this type never carries a value. The channel closes when each thread has allocated
-/// its memory or has failed.
+/// Type without values. A channel of the type `Never` never carries a value. The channel closes when each thread has
+/// allocated its memory or has failed.
 #[derive(Debug)]
 pub(crate) enum Never {}
 

@@ -14,8 +14,8 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval between progress reports during the first [`FINE_TICKS_S`] of the warm-up.
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Time from the start of a warm-up during which progress reports are more frequent, seconds. After this time, six
-/// rates, each over 0.1 s, are known, so frequent reports are no longer needed.
+/// Time from the start of a warm-up during which progress reports are more frequent, seconds. After 0.6 s, six rates,
+/// each over 0.1 s, are known, so frequent reports are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Interval between two progress reports that have details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);

@@ -1,7 +1,7 @@
-//! S-Clients in two processes, as in the paper of Banga and Druschel (USITS 1997). One process establishes connections
-//! and sends the requests on them. A second process gets the established descriptors over a socketpair, and handles the
-//! answers. Each generator thread has its own second process, called its partner. The division into two processes does
-//! not change what is counted.
+//! S-Clients in two processes, as in the paper of Banga and Druschel (USITS 1997). The first process establishes
+//! connections and sends the requests on them. A second process gets the established descriptors over a socketpair, and
+//! handles the answers. Each generator thread has its own second process, called its partner. The division into two
+//! processes does not change what is counted.
 //!
 //! The partner sends its reports as frames. A frame consists of a kind, the length of the content, and the content.
 
@@ -59,7 +59,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Publishes the counts that the partner reports, until its result arrives. Returns this result.
+    /// Publishes the counts that the partner reports, until its result arrives. Returns the partner's result.
     pub(crate) fn listen(mut self, show: &LiveCounts) -> Result<LoadPart, LoadError> {
         loop {
             let mut head = [0; 9];

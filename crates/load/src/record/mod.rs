@@ -82,8 +82,8 @@ pub(crate) struct Record {
     /// Age at the start of the measured window, for each request that was in flight at that moment. Each request in
     /// `carried_in` ended within the measured window, or is also in `under_way`.
     carried_in: Hist,
-    /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are no such
-    /// requests.
+    /// Ages of the requests that were in flight during the whole window and never answered. `None` if no request was in
+    /// flight during the whole window.
     hung: Option<Box<HungAges>>,
     /// Times of unanswered requests, measured from their send. Recorded only if `service` is recorded.
     service_unanswered: UnansweredTimes,

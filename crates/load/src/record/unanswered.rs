@@ -1,5 +1,5 @@
-//! Requests that were not answered within the measured window. Some of these requests failed, and others were in flight
-//! at the start or the end of the measured window.
+//! Requests that were not answered within the measured window. Unanswered requests have failed, or were in flight at
+//! the start or the end of the measured window.
 
 use std::ops::Range;
 

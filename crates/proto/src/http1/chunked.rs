@@ -37,8 +37,8 @@ pub struct Chunked {
     left: u64,
     /// Number of bytes of extensions and trailers so far.
     extra: u32,
-    /// True if spaces between a size and the end of its line are allowed. Only the final recipient may accept such
-    /// spaces.
+    /// True if spaces between a size and the end of its line are allowed. Only the final recipient may accept spaces
+    /// between a size and the end of its line.
     is_lenient: bool,
 }
 

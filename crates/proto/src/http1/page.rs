@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Maximum size, in bytes, of a body that is stored directly after its head. One copy then produces the whole response.
+/// Maximum size, in bytes, of a body that is stored directly after its head. For these bodies, one copy of bytes
+/// produces the whole response.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A response of a server: its status, header fields and body.
@@ -33,7 +34,8 @@ pub(super) struct Form {
     pub(super) head_len: usize,
 }
 
-/// State of the connection after a response. The head of the response must tell the client this state.
+/// State of the connection after a response. The head of the response must tell the client whether the connection stays
+/// open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// HTTP/1.1, and the connection stays open: the head needs no Connection header.

@@ -1,6 +1,6 @@
 //! Strict parsing of heads, for servers and intermediaries. A head that two readers could understand differently is
-//! refused. If such a head were accepted, a request could be hidden from one of two readers (request smuggling; RFC
-//! 9112, section 11.2). The reference server and the proxy both use this parser. Where the standard allows a reader to
+//! refused. If this parser accepted such a head, a request could be hidden from another reader (request smuggling; RFC
+//! 9112, section 11.2). Both the reference server and the proxy use this parser. Where the standard allows a reader to
 //! repair or to refuse an input, this parser refuses the input.
 
 use std::mem::MaybeUninit;
@@ -47,8 +47,8 @@ pub struct Response {
     pub hop: Hop,
 }
 
-/// Returns the total length of the empty lines before a request, bytes. A server skips such lines (RFC 9112, section
-/// 2.2).
+/// Returns the total length of the empty lines before a request, bytes. A server skips empty lines before a request
+/// (RFC 9112, section 2.2).
 pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
@@ -96,7 +96,7 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(_) => return Err(bad("the lines of the head")),
     };
     // The standard permits lines that end with LF alone, without CR (RFC 9112, section 2.2). Not all readers accept
-    // such lines. The loop does not branch on single bytes, so that the compiler can use vector instructions.
+    // lines without CR. The loop does not branch on single bytes, so that the compiler can use vector instructions.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }
 }

@@ -46,8 +46,9 @@ impl HeaderBlock {
         (self.began, self.counted) = (Some(*head), piece.len().max(MIN_FRAME_COST));
     }
 
-    /// Handles a CONTINUATION frame. If this frame is the last one, returns the block's first frame and all bytes of
-    /// the block. After use of the bytes, the caller returns their memory with [`give_back`](Self::give_back).
+    /// Handles a CONTINUATION frame. If the frame is the last frame of the block, returns the block's first frame and
+    /// all bytes of the block. After use of the bytes, the caller returns their memory with
+    /// [`give_back`](Self::give_back).
     pub(super) fn append_frame(&mut self, piece: &[u8], last: bool) -> Result<Option<(FrameHeader, Vec<u8>)>, Fault> {
         let began = self.began.ok_or(Fault::Malformed("CONTINUATION without HEADERS"))?;
         self.counted += piece.len().max(MIN_FRAME_COST);

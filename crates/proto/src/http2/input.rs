@@ -13,8 +13,8 @@ pub(super) const GRPC_IN_HTTP1: Fault =
 
 /// A part of the input that is passed to the session.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame. `body` is the content of this part without padding. `length` is the number of bytes that
-    /// count for the flow-control window. `ends` is true if the frame ends here.
+    /// A part of a DATA frame. `body` is the part's content without padding. `length` is the number of bytes that count
+    /// for the flow-control window. `ends` is true if the frame ends here.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A complete frame.
     Frame { head: FrameHeader, payload: &'a [u8] },

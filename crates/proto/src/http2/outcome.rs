@@ -28,7 +28,7 @@ pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
 }
 
 /// Returns the gRPC status of a call, and the outcome of its request. The answer may be ordinary HTTP, for example from
-/// a proxy. For this case, the gRPC protocol assigns a gRPC status to each HTTP status.
+/// a proxy. For answers in ordinary HTTP, the gRPC protocol assigns a gRPC status to each HTTP status.
 fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,

@@ -63,7 +63,7 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// State for filling values into the requests of one connection. The buffers in this state are used again for later
+/// State for filling values into the requests of one connection. The buffers of the connection are used again for later
 /// requests.
 #[derive(Debug)]
 pub(super) struct TemplateState {

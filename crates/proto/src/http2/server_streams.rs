@@ -60,7 +60,7 @@ impl ServerStream {
         self.pace.as_ref().filter(|_| self.asked)?.due_ns(self.sent.unwrap_or_default())
     }
 
-    /// Appends the next frame of the answer. Returns true if this frame was the last one.
+    /// Appends the next frame of the answer. Returns true if the frame was the last frame of the answer.
     fn send(&mut self, sending: &mut Sending, now: &DateHeader, to: &mut Vec<u8>) -> bool {
         let (length, [block, trailers]) = (self.body().len(), self.page.coded(blocks));
         let Some(sent) = self.sent else {

@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// Types of messages that a server may send after the login.
 const KNOWN_TYPES: &[u8] = b"123ACDEGHIKNSTVWZcdnst";
-/// Types of messages that the server may send at any time. A message of these types does not begin an answer.
+/// Types of messages that the server may send at any time. Messages that may come at any time do not begin an answer.
 const ANYTIME_TYPES: &[u8] = b"ANS";
 /// Maximum length of a message, bytes (PostgreSQL's own limit).
 const MAX_MESSAGE_BYTES: u32 = 0x3fff_ffff;

@@ -5,7 +5,7 @@ use std::fmt;
 use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::message::backend::ErrorFields;
 
-/// An error that a server reports. Its texts contain no control characters.
+/// An error that a server reports. The texts of the error contain no control characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerError {
     severity: String,

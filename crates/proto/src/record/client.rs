@@ -17,8 +17,8 @@ impl ClientPlan {
     }
 
     /// Returns the prepared answer to one request, for measuring the generator's maximum rate without a server. If a
-    /// record is split into parts of unequal size, this answer is too long for the last part. The maximum rate is
-    /// therefore measured only with record sizes that are split into equal parts or not at all.
+    /// record is split into parts of unequal size, the prepared answer is too long for the last part. The maximum rate
+    /// is therefore measured only with record sizes that are split into equal parts or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };

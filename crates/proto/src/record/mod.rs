@@ -3,10 +3,10 @@
 //!
 //! A request to read has 60 bytes; its reply has 60 bytes followed by the record. To read 2048 bytes, the client sends
 //! 60 bytes and the server sends 2108 bytes, as in Blake's measurements. If a record is longer than [`SPLIT_BYTES`],
-//! the client splits the read into requests of [`SPLIT_BYTES`]. It sends these requests one after the other. For a
-//! record of at least [`LARGE_BYTES`], the client first requests the whole record in one large read. If the server has
-//! no buffer for a large read, the client splits this read into requests of [`SPLIT_BYTES`] instead. If the server
-//! cannot serve a request, it always answers with a status.
+//! the client splits the read into requests of [`SPLIT_BYTES`]. The client sends the requests for one record one after
+//! the other. For a record of at least [`LARGE_BYTES`], the client first requests the whole record in one large read.
+//! If the server has no buffer for a large read, the client splits this read into requests of [`SPLIT_BYTES`] instead.
+//! If the server cannot serve a request, it always answers with a status.
 //!
 //! Fields of the header with their sizes in bytes, big endian: magic 4, version 1, operation 1, status 1, flags 1,
 //! offset 8, length 4, file length 8, and 32 bytes of zero. The length is the number of bytes that follow the header.

@@ -17,7 +17,7 @@ use crate::commands::{Commands, copy_rest};
 /// Command that must precede a command redirected by ASK, in RESP.
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-/// Nodes of a cluster and the hash slots that they own. All connections share this table.
+/// Nodes of a cluster and the hash slots that they own. All connections share the table of routes.
 #[derive(Debug)]
 pub(super) struct Routes {
     nodes: Box<[SocketAddr]>,
@@ -61,8 +61,8 @@ impl Routes {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a command that was redirected to `node` by ASK, unless this command already waits for `node`. Because of
-    /// this rule, the number of waiting commands is limited.
+    /// Adds a command that was redirected to `node` by ASK, unless this command already waits for `node`. Because no
+    /// command is added twice, the number of waiting commands is limited.
     fn add_ask(&self, node: u16, command: usize) {
         let mut asks = self.asks();
         if !asks.contains(&(node, command)) {

@@ -200,7 +200,7 @@ impl<E: Engine> Pipe<E> {
         given
     }
 
-    /// Queues the last record (close_notify). Without this record, the peer cannot distinguish a normal end from a cut
+    /// Queues the last record (close_notify). Without close_notify, the peer cannot distinguish a normal end from a cut
     /// connection.
     pub(super) fn say_goodbye(&mut self) {
         let Self { engine, incoming, outgoing, .. } = self;

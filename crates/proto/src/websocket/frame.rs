@@ -31,8 +31,8 @@ pub(super) struct FrameHeader {
 /// A parsed piece of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// A part of a data frame, still masked. `from` is the offset of this part in the frame's payload, and `ends` is
-    /// true if the frame ends with this part.
+    /// A part of a data frame, still masked. `from` is the offset of the part in the frame's payload, and `ends` is
+    /// true if the frame ends with the part.
     Data { head: FrameHeader, from: u64, bytes: &'a [u8], ends: bool },
     /// A whole control frame, unmasked.
     Control { opcode: u8, payload: &'a [u8] },

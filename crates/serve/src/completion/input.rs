@@ -63,8 +63,8 @@ impl Worker {
         self.consume(index, id, n)
     }
 
-    /// Passes received bytes to the session, or sends them back directly as an echo. After that, continues with the
-    /// next step of the connection.
+    /// Passes received bytes to the session, or sends them back directly as an echo. After the bytes, handles the next
+    /// step of the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

@@ -33,7 +33,7 @@ pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 /// cancelled.
 const MAX_BACKLOG: usize = 4;
 /// Maximum time, nanoseconds, for which connections without a receive buffer wait until another connection returns a
-/// buffer. After this time, the server allocates more buffers.
+/// buffer. If no buffer is returned in this time, the server allocates more buffers.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
@@ -127,8 +127,8 @@ impl Worker {
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // Waiting for several completions needs a second timer. In measurements against nginx, this timer cost
-                // more than the saved wake-ups.
+                // Waiting for several completions needs a second timer. In measurements against nginx, the second timer
+                // cost more than the saved wake-ups.
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }

@@ -1,6 +1,6 @@
 //! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares its interest in a
-//! descriptor once, and takes events from a queue. The crate `event` implements this API on a chosen backend (`--events
-//! epoll|uring|poll|select`). Each thread has its own queue and its own listening socket.
+//! descriptor once, and takes events from a queue. The crate `event` implements the event API on a chosen backend
+//! (`--events epoll|uring|poll|select`). Each thread has its own queue and its own listening socket.
 //!
 //! Cost of an event: one recv, one send, and a part of one get_next_event, which several events share. The backends
 //! poll and select also scan all descriptors in every wait.
@@ -45,8 +45,9 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// Descriptor of the listening socket, if the last wait reported an event for it. The thread then declares interest
-    /// in this socket again, because it accepts only a limited number of connections, and others may still wait.
+    /// Descriptor of the listening socket, if the last wait reported an event for it. After accepting, the thread
+    /// declares interest in the listening socket again. It accepts only a limited number of connections, so others may
+    /// still wait.
     listener: Option<RawFd>,
 }
 

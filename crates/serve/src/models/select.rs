@@ -2,10 +2,10 @@
 //! the descriptor sets of Linux. The model has one thread.
 //!
 //! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` has the cost of
-//! these searches. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
+//! searching arrays. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
 //!
 //! Cost of an event: a part of one copy and one scan of the bit sets, up to the highest descriptor. All events of one
-//! wake-up share this cost.
+//! wake-up share the copy and the scan.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

@@ -14,8 +14,8 @@
 //! run in this process.
 //!
 //! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
-//! in each set. Each search covers up to n entries. The ready connections share this cost. Under load, most connections
-//! are ready.
+//! in each set. Each search covers up to n entries. The ready connections share the cost of a wait. Under load, most
+//! connections are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

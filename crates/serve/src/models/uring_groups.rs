@@ -5,8 +5,8 @@
 //! number of threads is ceil(connections / 62) + 1.
 //!
 //! Windows scans all handles for each event. A ring reports completed operations without a scan. With the option
-//! `literal`, every operation signals its own eventfd, and the thread waits for 62 eventfds. The scan of these eventfds
-//! then costs as much as the scan of the handles on Windows.
+//! `literal`, every operation signals its own eventfd, and the thread waits for 62 eventfds. The scan of 62 eventfds
+//! costs as much as the scan of the handles on Windows.
 //!
 //! Cost of an event: a thread switch, and a part of one io_uring_enter. Only the few operations of a group that
 //! complete together share this call.

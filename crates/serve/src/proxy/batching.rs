@@ -1,5 +1,5 @@
-//! Under load, a thread of the proxy pauses before it waits for events. It then handles several events together.
-//! Network cards use interrupt coalescing for the same purpose.
+//! Under load, a thread of the proxy pauses before it waits for events. After the pause, the thread handles several
+//! events together. Network cards use interrupt coalescing for the same purpose.
 //!
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.
@@ -10,7 +10,7 @@
 //!
 //! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
 //! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of
-//! these exchanges.
+//! the exchanges in progress.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events on average, the thread stops making
 /// pauses.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress for a pause. The upstream server works on these exchanges during the pause.
+/// Minimum number of exchanges in progress for a pause. During the pause, the upstream server works on the exchanges in
+/// progress.
 const MIN_IN_PROGRESS: usize = 16;
 /// Denominator of two limits. Pauses become longer if they collect events of less than 1/3 of the exchanges in
 /// progress. Pauses become shorter if they collect events of more than 2/3.
@@ -57,7 +58,7 @@ impl BatchPauses {
     }
 
     /// Returns the length of the pause before the next call; `None` for no pause. The last call returned `count`
-    /// events, and had space for `room` events. If the call used all this space, more events may be waiting, so the
+    /// events, and had space for `room` events. If the call used all of its space, more events may be waiting, so the
     /// thread makes no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {

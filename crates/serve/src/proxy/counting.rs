@@ -10,7 +10,8 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// Clock whose results become part of the server's counts. A proxy that runs as a program of its own uses this clock.
+/// Clock whose results become part of the server's counts. A proxy that runs as a program of its own uses a
+/// `CountingClock`.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,

@@ -6,7 +6,7 @@ use event::Mask;
 use sys::{Errno, socket};
 
 /// A socket with stored readiness, which saves system calls. A socket counts as readable until a read returns fewer
-/// bytes than requested. It counts as writable until a write accepts fewer bytes than given.
+/// bytes than requested. A socket counts as writable until a write accepts fewer bytes than given.
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,

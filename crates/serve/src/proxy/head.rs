@@ -1,8 +1,8 @@
 //! Rewriting of message heads for a gateway (reverse proxy).
 //!
 //! The proxy adds a Via field to each request, and replaces Host if the target is an absolute URI. The proxy removes
-//! fields that concern only one connection (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without such fields
-//! passes unchanged. `proto::http1` decides which requests are valid.
+//! fields that concern only one connection (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without fields that
+//! concern only one connection passes unchanged. `proto::http1` decides which requests are valid.
 
 use std::io::Write as _;
 

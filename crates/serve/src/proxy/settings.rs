@@ -10,7 +10,8 @@ use crate::{Options, ServeError, strategies};
 /// Default maximum size of a read, bytes. In each direction, at most about as many bytes wait to be sent.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double this length.
+/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double the length of the
+/// pause.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {

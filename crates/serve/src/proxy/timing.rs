@@ -74,8 +74,8 @@ impl CallTimer {
         (Self { asked, results }, Box::new(watch))
     }
 
-    /// Measures calls with space for `array` events, until the goal is reached or the time `at_most` has passed. The
-    /// proxy keeps using this space afterwards. Returns empty timings if no event arrived.
+    /// Measures calls with space for `array` events, until the goal is reached or the time `at_most` has passed. After
+    /// the measurement, the proxy keeps using space for `array` events. Returns empty timings if no event arrived.
     pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
             TimingGoal::Calls(n) => (n, usize::MAX),
@@ -106,7 +106,7 @@ impl CallTimer {
     }
 }
 
-/// Stopwatch of a proxy thread. It times the event API calls while a measurement is running.
+/// Stopwatch of a proxy thread. The stopwatch times the event API calls while a measurement is running.
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     asked: Arc<Asked>,
@@ -128,8 +128,8 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // The measurement was requested during a wait. During this wait, the proxy was not saturated, and perhaps
-            // no events had arrived for a long time. The wait counts as a call that found no events.
+            // The measurement was requested during a wait. A proxy that waits is not saturated, and perhaps no events
+            // had arrived for a long time. The wait during the request counts as a call that found no events.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {

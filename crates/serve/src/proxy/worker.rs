@@ -117,8 +117,8 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // An event that was handled earlier in this loop closed the descriptor. Its number now belongs to another
-        // socket.
+        // An event that was handled earlier in this loop closed the descriptor. The number of the closed descriptor now
+        // belongs to another socket.
         if !self.io.queue.is_current(event) {
             return;
         }
@@ -238,8 +238,8 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // The client's request is about to arrive. The socket is marked as readable, so the proxy reads this
-            // request before it closes the connection.
+            // The client's request is about to arrive. The socket is marked as readable, so the proxy reads the request
+            // before it closes the connection.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

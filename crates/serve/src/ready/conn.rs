@@ -1,5 +1,5 @@
 //! A connection whose socket is read and written when the socket is ready. The readiness models and the model `workers`
-//! use this type.
+//! use the type `Conn`.
 //!
 //! While output waits, the connection is not read. If a peer does not read, the server therefore stores at most one
 //! piece of output (64 KiB) for this peer.
@@ -12,7 +12,7 @@ use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
 use crate::strategies::ReadTurn;
 
-/// Maximum number of bytes written to one connection in one turn. Because of this limit, a large reply delays other
+/// Maximum number of bytes written to one connection in one turn. Because of the maximum, a large reply delays other
 /// connections only briefly.
 const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
 
@@ -183,7 +183,7 @@ impl Conn {
         Ok(true)
     }
 
-    /// Writes output that the socket did not accept before. Returns true if no such output is left.
+    /// Writes output that the socket did not accept before. Returns true if no waiting output is left.
     fn write_unsent(&mut self, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         let Some(unsent) = &mut self.unsent else { return Ok(true) };
         let n = send(&self.fd, &unsent.bytes[unsent.at..])?;

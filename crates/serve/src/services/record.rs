@@ -2,9 +2,9 @@
 //! NT*, 1993.
 //!
 //! The user names the file with `--root`. Without `--root`, the service creates an unnamed file in the temporary
-//! directory. The first attempt to read a record must not wait for the disk (RWF_NOWAIT, preadv2(2)). The result of
-//! this attempt shows whether the record is in the page cache or on the disk. Without the page cache (O_DIRECT), all
-//! records come from the disk.
+//! directory. The first attempt to read a record must not wait for the disk (RWF_NOWAIT, preadv2(2)). The result of the
+//! first attempt to read shows whether the record is in the page cache or on the disk. Without the page cache
+//! (O_DIRECT), all records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};
@@ -103,9 +103,9 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
     made.map_err(|error| ServeError::Records { path: path.display().to_string(), error })
 }
 
-/// Reads the temporary file once. Without this read, new pages might leave the cache before a client requests them. The
-/// first read also updates the file's access time; a read with RWF_NOWAIT would fail instead of updating it. Neither a
-/// missing page nor an old access time should make a client's read count as a disk read.
+/// Reads the temporary file once. Without this first read, new pages might leave the cache before a client requests
+/// them. The first read also updates the file's access time; a read with RWF_NOWAIT would fail instead of updating it.
+/// Neither a missing page nor an old access time should make a client's read count as a disk read.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))
@@ -232,8 +232,8 @@ impl RecordFile {
 mod tests {
     use super::*;
 
-    /// Returns the number of the file's pages that are in the page cache. A read with RWF_NOWAIT finds only these
-    /// pages.
+    /// Returns the number of the file's pages that are in the page cache. A read with RWF_NOWAIT finds only pages that
+    /// are in the page cache.
     fn cached(file: &File) -> usize {
         let mut byte = [0];
         let quick = |n| {

@@ -1,7 +1,7 @@
 //! The part of a serving thread that readiness models (`ready`) and completion models (`completion`) share.
 //!
 //! A shard belongs to one serving thread. The shard reads the clock, reuses sessions, and counts how connections end.
-//! It also admits connections or lets them wait (`slots`), and checks deadlines (`deadlines`).
+//! The shard also admits connections or lets them wait (`slots`), and checks deadlines (`deadlines`).
 
 mod deadlines;
 mod slots;

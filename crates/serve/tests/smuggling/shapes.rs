@@ -169,7 +169,7 @@ pub(crate) const HEADS: &[Shape] = &[
 /// Head that precedes each of [`CHUNKS`].
 pub(crate) const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Malformed chunks after a valid head. The parser must not find the end of the body.
+/// Malformed chunks after a valid head. The parser must refuse the chunks before it finds an end of the body.
 pub(crate) const CHUNKS: &[Shape] = &[
     shape("a size ends with LF", "9112 7.1", 400, "5\nhello\r\n0\r\n\r\n"),
     shape("data ends with LF", "9112 7.1", 400, "5\r\nhello\n0\r\n\r\n"),

@@ -14,7 +14,7 @@ const SK_MEMINFO_WMEM_QUEUED: usize = 5;
 /// Index of the number of drops in the array of `INET_DIAG_SKMEMINFO`.
 const SK_MEMINFO_DROPS: usize = 8;
 
-/// Parses the local and the remote address of `struct inet_diag_msg`. In this structure, addresses begin at offset 4,
+/// Parses the local and the remote address of `struct inet_diag_msg`. In `inet_diag_msg`, addresses begin at offset 4,
 /// queues at 56, the inode at 68, and attributes at 72.
 pub(super) fn ends_of(payload: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     let v6 = *payload.first()? == INET6;

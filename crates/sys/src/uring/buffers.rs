@@ -9,7 +9,7 @@ use io_uring::types::BufRingEntry;
 use super::memory::Memory;
 use crate::{Errno, Result};
 
-/// Number of the buffer group. A ring has only this group.
+/// Number of the buffer group. A ring has only one buffer group.
 pub(super) const GROUP: u16 = 0;
 
 /// ID of a buffer that the kernel has filled. The program owns the buffer until it returns the buffer to the kernel.
@@ -47,7 +47,7 @@ impl Buffers {
     }
 
     /// Doubles the number of buffers given to the kernel. Returns false if the kernel already has all buffers. Call
-    /// this after a receive found no buffer.
+    /// this method after a receive found no buffer.
     pub fn more(&mut self) -> bool {
         let n = self.untouched.min(self.count - self.untouched);
         self.hand_over(n);

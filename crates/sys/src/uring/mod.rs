@@ -2,7 +2,7 @@
 //! buffers), and operations refer to it by number. The same thread must create, use and drop a ring. Source:
 //! io_uring(7), io_uring_enter(2), io_uring_register(2).
 //!
-//! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. It can use a table of
+//! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. The ring can use a table of
 //! registered files, multishot accept and receive, a provided buffer ring, and skipped completions of successful
 //! operations. The ring uses min-wait timeouts if the kernel supports them. This module never repeats an operation:
 //! completions report each result, and the caller decides.
@@ -55,8 +55,8 @@ pub struct Config {
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
     /// True if the kernel should continue operations whenever the thread enters or leaves the kernel, and not only
-    /// while the thread waits for completions. A thread that waits in other system calls needs this setting. With this
-    /// setting, the kernel interrupts the thread more often.
+    /// while the thread waits for completions. A thread that waits in other system calls must set `eager` to true. With
+    /// `eager`, the kernel interrupts the thread more often.
     pub eager: bool,
 }
 
@@ -217,7 +217,7 @@ impl Ring {
     }
 
     /// Returns true if the completion queue was full and the kernel keeps further completions. The next wait returns
-    /// these completions.
+    /// the completions that the kernel has kept.
     pub fn overflowed(&mut self) -> bool {
         self.io.submission().cq_overflow()
     }

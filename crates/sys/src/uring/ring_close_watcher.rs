@@ -27,8 +27,8 @@ impl Ring {
 }
 
 impl RingCloseWatcher {
-    /// Waits for the end of the ring, for at most `timeout_ns` nanoseconds. Call this after the ring was dropped.
-    /// Returns true if the ring has ended.
+    /// Waits for the end of the ring, for at most `timeout_ns` nanoseconds. Call this method after the ring was
+    /// dropped. Returns true if the ring has ended.
     pub fn wait(&self, timeout_ns: u64) -> bool {
         let mut entries = [Entry::new(self.end.as_raw_fd(), poll::IN)];
         poll::poll(&mut entries, Some(timeout_ns)).is_ok() && entries[0].found() & poll::HUP != 0

@@ -135,8 +135,8 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // The socket is registered after the connect. Over loopback, the connection is established at once. In this
-        // order, the first wait reports the connection without an additional wake-up.
+        // The socket is registered after the connect. Over loopback, the connection is established at once. If the
+        // connect comes first, the first wait reports the connection without an additional wake-up.
         self.register(conn, fd, true)
     }
 
@@ -206,8 +206,8 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket stays open in the other process. Closing this copy would therefore not remove its registration in
-        // epoll.
+        // The socket stays open in the other process. Closing this process's copy of the socket would therefore not
+        // remove the socket's registration in epoll.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

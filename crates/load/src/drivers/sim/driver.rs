@@ -1,6 +1,6 @@
-//! Driver of the simulator. The simulator has no network, a virtual clock, and a queueing model in place of a server. A
-//! simulation takes only the time for its events, and the same seed yields the same run. Results can be compared with
-//! formulas (M/M/1, M/D/1, D/T).
+//! Driver of the simulator. The simulator has a virtual clock and no network. A queueing model takes the place of the
+//! server. A simulation takes only the time for its events, and the same seed yields the same run. Results can be
+//! compared with formulas (M/M/1, M/D/1, D/T).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -50,7 +50,7 @@ const CLOCK_EVERY: usize = 8;
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
 /// Range of the maximum number of receive buffers, which depends on the number of connections. The kernel uses the
 /// buffers one after another, so a small number of buffers stays in the CPU's caches. But if a receive finds no free
-/// buffer, it ends and must be started again. Receives often end in this way if many answers come in one pass. The
+/// buffer, it ends and must be started again. Many receives find no free buffer if many answers come in one pass. The
 /// driver therefore starts with few buffers, and doubles their number whenever a receive has found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 /// Maximum number of receive buffers when the driver starts.
@@ -60,9 +60,9 @@ const BUFFER_BYTES: u32 = 16 * 1024;
 /// Size of the pieces in which a request is sent if it needs several writes, bytes. Each piece is sent after the peer
 /// has acknowledged the previous piece.
 const PIECE_BYTES: usize = 16 * 1024;
-/// Maximum number of bytes that may be sent without completions. For such sends, the socket buffer must be able to take
-/// all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87
-/// kB.
+/// Maximum number of bytes that may be sent without completions. For sends without completions, the socket buffer must
+/// be able to take all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established
+/// connection is 87 kB.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of the socket buffer that a small segment uses.
 const SEGMENT_BYTES: usize = 2304;
@@ -164,8 +164,8 @@ impl Driver for UringDriver {
 
 impl Drop for UringDriver {
     /// Waits for connections that are still closing, several at a time. If the ring were closed at once, the kernel
-    /// would search a list of all operations for each connection. In a short run with 12,000 connections, this search
-    /// would take half of the CPU time.
+    /// would search a list of all operations for each connection. In a short run with 12,000 connections, the search of
+    /// this list would take half of the CPU time.
     fn drop(&mut self) {
         let until_ns = clock::monotonic_ns() + MAX_SHUTDOWN_NS;
         while self.ops.ending > 0 && self.ops.refresh() < until_ns {
@@ -251,8 +251,8 @@ fn received(
             f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) });
         }
         (Ok(_), None) => {}
-        // No buffer was free. The buffers of this pass become free before the next wait, so the receive only has to be
-        // started again.
+        // No buffer was free. The buffers that this pass uses become free before the next wait, so the receive only has
+        // to be started again.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

@@ -30,9 +30,9 @@ pub(crate) struct UringOps {
     pub(super) now_ns: u64,
     /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
-    // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty of these
-    // operations, unless the wait requests more completions. Until these operations end, their sockets stay open and
-    // send their SYNs again.
+    // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty cancelled
+    // operations, unless the wait requests more completions. Until its cancelled operations end, a socket stays open
+    // and sends its SYN again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
@@ -144,7 +144,8 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files is full. The descriptor limit determines the size of this table.
+        // The table of registered files is full. The limit on descriptors determines the size of the table of
+        // registered files.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }

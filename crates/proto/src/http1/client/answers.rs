@@ -119,8 +119,8 @@ impl ClientSession {
         }
     }
 
-    /// Reports the requests behind the last answer of the connection as not processed. After this answer, a server
-    /// processes no more requests (RFC 9112, section 9.6).
+    /// Reports the requests behind the last answer of the connection as not processed. After the last answer of a
+    /// connection, a server processes no more requests (RFC 9112, section 9.6).
     fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         progress.completed += self.outstanding.len() as u32;
         let left = Done { outcome: Outcome::Failed(Fault::BehindClose), ..Done::OLDEST };

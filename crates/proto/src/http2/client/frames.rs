@@ -10,7 +10,7 @@ use crate::http2::stream_list::AnyStream;
 /// Maximum size of unsent answers to SETTINGS and PING, bytes.
 const MAX_OWED: usize = 64 * 1024;
 
-/// Fault for a PUSH_PROMISE frame. RFC 9113, section 6.6, forbids such frames after SETTINGS_ENABLE_PUSH 0.
+/// Fault for a PUSH_PROMISE frame. RFC 9113, section 6.6, forbids PUSH_PROMISE frames after SETTINGS_ENABLE_PUSH 0.
 const PUSHED: Fault = Fault::Malformed(
     "the server pushes a response (PUSH_PROMISE), although the client's SETTINGS refuse pushes; switch off its push",
 );

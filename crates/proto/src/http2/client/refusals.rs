@@ -41,8 +41,8 @@ impl Refusals {
         refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
     }
 
-    /// Handles the end of the answer on a stream. If this answer is a refusal, its words replace the words of the last
-    /// refusal.
+    /// Handles the end of the answer on a stream. If the ended answer is a refusal, its words replace the words of the
+    /// last refusal.
     #[inline]
     pub(super) fn end(&mut self, stream: u32, is_refusal: bool) {
         let kept = self.open.iter().position(|(number, _)| *number == stream).map(|at| self.open.swap_remove(at).1);

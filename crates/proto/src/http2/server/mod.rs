@@ -49,7 +49,7 @@ pub struct ServerSession<S> {
     header_block: HeaderBlock,
     streams: ServerStreams,
     last_stream: u32,
-    /// The last streams that the server reset. The client may still send data on these streams.
+    /// The last streams that the server reset. The client may still send data on streams that were reset.
     ended: [u32; 8],
     sending: Sending,
     received: Received,

@@ -1,5 +1,5 @@
 //! Blocking server of the Windows study (Jones and Deshpande, 2000), with two threads per connection. One thread
-//! receives and puts answers into a queue, and the other thread sends these answers. All system calls block.
+//! receives and puts answers into a queue, and the other thread sends the answers in the queue. All system calls block.
 //!
 //! The number of connections is limited by the number of threads (memory of their stacks, process IDs, threads-max). A
 //! connection for which no threads can be started is reset, because a Linux listener itself never refuses a connection.

@@ -1,5 +1,5 @@
-//! Streams of events: each request is answered by events at planned times. The service `sse` sends such streams over
-//! HTTP/1.1. The services `h2`, `grpc` and `ws` send streams of events if the option `events` is set.
+//! Streams of events: each request is answered by events at planned times. The service `sse` sends streams of events
+//! over HTTP/1.1. The services `h2`, `grpc` and `ws` send streams of events if the option `events` is set.
 
 mod http1;
 mod plan;
