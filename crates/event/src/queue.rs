@@ -66,8 +66,8 @@ impl EventQueue {
     /// `timeout` (`None` for no limit). Returns 0 if the time is over, after a signal, or if `events` is empty. Events
     /// are in the order of arrival, except with poll and select.
     ///
-    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. The wait is then
-    /// repeated and may last up to twice the timeout.
+    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. In these cases, the wait
+    /// is repeated and may last up to twice the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
         if events.is_empty() {

@@ -3,7 +3,7 @@
 //!
 //! The counts of dozens of request classes need megabytes, which do not stay in the CPU's caches at a hundred thousand
 //! requests per second. Each time is therefore first written to a log. When the log is full, all times in it are
-//! counted at once. The CPU can then fetch many counts from memory in parallel.
+//! counted at once. When all times are counted at once, the CPU can fetch many counts from memory in parallel.
 
 use run::Hist;
 

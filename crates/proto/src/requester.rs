@@ -17,8 +17,8 @@ use crate::{Fault, Progress, Trace};
 /// stores nothing about an ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
-    /// The caller then completes every send before the next one, because the size of a request does not determine how
-    /// many bytes are sent.
+    /// In such a session, the size of a request does not determine how many bytes are sent. The caller therefore
+    /// completes every send before the next one.
     fn sends_unasked(&self) -> bool {
         false
     }

@@ -37,7 +37,7 @@ pub trait Session {
         Progress::default()
     }
 
-    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may then send these bytes
+    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may send the copy
     /// directly from the receive buffer. The caller reports the number of sent bytes with
     /// [`mirrored`](Session::mirrored), and passes the remaining bytes to `receive`.
     fn mirrors(&self) -> bool {
@@ -52,8 +52,8 @@ pub trait Session {
         false
     }
 
-    /// Called when a head was not complete in time. The session then prepares the error response, and the caller closes
-    /// the connection.
+    /// Called when a head was not complete in time. In this call, the session prepares the error response. The caller
+    /// closes the connection after the response.
     fn head_is_late(&mut self) {}
 
     /// Prepares for a new connection, without freeing the memory.
@@ -165,8 +165,8 @@ pub enum Fault {
     /// can safely be sent again on another connection.
     #[error("the server closed the connection after an earlier request")]
     BehindClose,
-    /// The server ended the connection before it processed any request. The server may refuse another connection as
-    /// well.
+    /// The server ended the connection before it processed any request. The server would probably refuse another
+    /// connection, too.
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
     /// A node of a Redis cluster did not process the command, but redirected it to the node that now owns the key's

@@ -13,8 +13,8 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // With this limit of 0, the kernel cannot queue any signal. Instead, the kernel sends plain SIGIO for each change,
-    // and the server checks all of its sockets.
+    // With a limit of 0, the kernel cannot queue any signal. Instead, the kernel sends plain SIGIO for each change, and
+    // the server checks all of its sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();
     let options = [("work_us".to_owned(), "300000".to_owned())].into();

@@ -34,8 +34,8 @@ pub struct UnixListener {
     pub inode: u32,
     /// Number of connections that wait to be accepted.
     pub queue: u32,
-    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
-    /// this limit.
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more than
+    /// the limit.
     pub limit: u32,
 }
 

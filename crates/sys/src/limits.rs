@@ -57,8 +57,8 @@ pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
 }
 
-/// Makes a write past the file size limit (ulimit -f) fail with EFBIG instead of ending the process by SIGXFSZ. The
-/// program can then remove the partial file. Source: setrlimit(2).
+/// Makes a write past the file size limit (ulimit -f) fail with EFBIG instead of ending the process by SIGXFSZ. After
+/// EFBIG, the program can remove the partial file. Source: setrlimit(2).
 pub fn large_files_are_errors() -> Result<()> {
     // SAFETY: SIG_IGN is a valid disposition, and this program has no handler for the signal.
     let before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

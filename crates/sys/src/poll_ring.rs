@@ -85,8 +85,8 @@ impl PollRing {
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
         // IORING_OP_POLL_REMOVE is unsuitable: it fails with EALREADY while the poll is about to report, and leaves the
-        // poll armed. The file of a closed descriptor would then stay open forever. An async cancel works even while
-        // the poll is about to report.
+        // poll armed. If the poll stayed armed, the file of a closed descriptor would stay open forever. An async
+        // cancel works even while the poll is about to report.
         let remove = opcode::AsyncCancel::new(token).build().user_data(IGNORED_TOKEN);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }

@@ -36,7 +36,7 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
 }
 
 /// Lets connect() instead of bind() choose the port. Call this function before [`bind`] to a local address with port 0.
-/// The kernel may then choose a port that is already in use for another destination.
+/// With this option, the kernel may choose a port that is already in use for another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -107,7 +107,7 @@ pub fn unacknowledged(fd: impl AsFd) -> Result<usize> {
     if r == 0 { Ok(usize::try_from(bytes).unwrap_or(0)) } else { Err(crate::last_errno()) }
 }
 
-/// Closes the sending side. The peer then reads an end of file.
+/// Closes the sending side, so the peer reads an end of file.
 pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
 }

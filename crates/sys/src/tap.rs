@@ -80,8 +80,8 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
 }
 
 /// Makes the kernel compute the checksums of packets that an interface sends. A veth interface normally does not
-/// compute these checksums. Frames that pass through a program would then have no valid checksums. Parameters and
-/// result are as for [`offloads_off`].
+/// compute these checksums. Without this function, frames that pass through a program would have no valid checksums.
+/// Parameters and result are as for [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

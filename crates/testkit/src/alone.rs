@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other measuring test of this binary runs. Other measuring tests then wait until the returned guard is
-/// dropped.
+/// Waits until no other measuring test of this binary runs. Until the returned guard is dropped, other measuring tests
+/// wait.
 pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! Servers and clients in Go (`peers/go`), against which tests run loadline. All of them are built as one program.
+//! Servers and clients in Go (`peers/go`), against which tests run loadline. All servers and clients in Go are built as
+//! one program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -57,8 +57,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The registered descriptor was closed while a duplicate kept the file open. The closed number was then
-            // given to another duplicate of the same file.
+            // The registered descriptor was closed while a duplicate kept the file open. After the close, the number
+            // was given to another duplicate of the same file.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }
@@ -102,8 +102,8 @@ impl EpollQueue {
     pub(super) fn forget(&mut self, fd: RawFd) {
         if !self.table.copy(fd).armed.is_none() {
             self.clear(fd);
-            // Removing fails only if the descriptor was already closed. The kernel has then removed the registration,
-            // unless a duplicate keeps the file open.
+            // Removing fails only if the descriptor was already closed. When the descriptor was closed, the kernel
+            // removed the registration, unless a duplicate keeps the file open.
             let _ = epoll_raw::delete(&self.epoll, fd);
         }
     }

@@ -9,8 +9,8 @@
 //! ([`EventQueue::drained`](crate::EventQueue::drained)). New data must still be unread, because only the application
 //! can read it. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
-//! The kernel may end a multishot poll, for example because the completion queue overflowed. The poll is then armed
-//! again. Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
+//! The kernel may end a multishot poll, for example because the completion queue overflowed. A poll that the kernel has
+//! ended is armed again. Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;

@@ -290,8 +290,8 @@ impl Core {
         }
     }
 
-    /// Returns true if the connection ended in the middle of a response. The response to the oldest request is then
-    /// incomplete, and later requests have no response.
+    /// Returns true if the connection ended in the middle of a response. After such an end, the response to the oldest
+    /// request is incomplete, and later requests have no response.
     fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && self.conns[conn as usize].in_flight > 0

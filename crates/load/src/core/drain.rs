@@ -51,9 +51,9 @@ impl Core {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of the recorded times if all recorded requests that are due have been started. The measured
-    /// window then ends at this time, so that a late command of the conductor (controlling process) does not lower the
-    /// rate.
+    /// Returns the end of the recorded times if all recorded requests that are due have been started. In this case, the
+    /// measured window ends with the recorded times, so that a late command of the conductor (controlling process) does
+    /// not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),

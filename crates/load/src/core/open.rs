@@ -210,7 +210,7 @@ impl Core {
         self.serve_waiting(ops, conn, true);
     }
 
-    /// Handles a connection that has ended. The number of this connection can then be used for a waiting request.
+    /// Handles a connection that has ended. The number of the ended connection becomes free for a waiting request.
     pub(super) fn open_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.free.push(conn);
         self.grow_or_join(ops);

@@ -113,8 +113,8 @@ impl Core {
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it while several pipelined requests
-    /// waited. A server may do so even if it has received the pipelined requests, for example if it closes each
-    /// connection after some number of answers.
+    /// waited. A server may close in this way even if it has received the pipelined requests, for example if it closes
+    /// each connection after some number of answers.
     fn is_between_answers(&self, conn: u32) -> bool {
         let c = &self.conns[conn as usize];
         self.resends_pipelined && c.has_answers() && c.in_flight.saturating_sub(c.unsent) > 1

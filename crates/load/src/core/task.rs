@@ -27,8 +27,8 @@ pub(crate) struct Task {
     pub(crate) origin_ns: u64,
     /// True if the measured window begins together with the load.
     pub(crate) measured_from_begin: bool,
-    /// True if an experiment reads the counts for each of its slots (short periods). The counts are then published more
-    /// often.
+    /// True if an experiment reads the counts for each of its slots (short periods). With slots (short periods), the
+    /// counts are published more often.
     pub(crate) slots: bool,
     /// Response times in each slot (short period) of an experiment; used by open loops.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
@@ -89,7 +89,7 @@ impl Think {
     }
 
     /// Draws the remaining time of a pause, seen from a random moment within the pause. For an exponential pause, the
-    /// remaining time is exponentially distributed, too. For a constant pause, the remaining time is uniformly
+    /// remaining time is also exponentially distributed. For a constant pause, the remaining time is uniformly
     /// distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }

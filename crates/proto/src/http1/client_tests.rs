@@ -194,7 +194,7 @@ fn only_a_set_with_places_or_cookies_is_filled_anew() {
     assert!(
         !is_fixed(path("/{{seq}}"), RequestOrder::Weighted, true) && !is_fixed(plain, RequestOrder::Sequence, true)
     );
-    // This text is {{seq}} in base64.
+    // `e3tzZXF9fQ==` is `{{seq}}` in base64.
     let coded = run::RequestPlan { body_base64: "e3tzZXF9fQ==".into(), ..run::RequestPlan::default() };
     assert!(!is_fixed(coded, RequestOrder::Weighted, true));
 }

@@ -32,7 +32,7 @@ pub(super) struct Prepared {
     pub(super) expect_text: Option<Finder<'static>>,
     /// True if the body of the response must be searched for a text or contains events.
     pub(super) is_examined: bool,
-    /// True for a gRPC call. Success then depends on the gRPC status.
+    /// True for a gRPC call. The success of a gRPC call depends on the gRPC status.
     pub(super) grpc: bool,
     pub(super) capture: Vec<Capture>,
 }

@@ -17,7 +17,7 @@ pub struct ServerSession {
     head: HeadBuffer,
     /// True once the handshake is complete.
     open: bool,
-    /// True after a close frame was sent or the handshake was refused. Further input is then ignored.
+    /// True after a close frame was sent or the handshake was refused. While this flag is true, all input is ignored.
     over: bool,
     reader: Reader,
     outgoing: SendBuffer,

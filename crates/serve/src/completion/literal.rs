@@ -2,8 +2,8 @@
 //! linked to a write to an eventfd.
 //!
 //! The thread waits for up to 62 events, and for a control event with index 0. If several events are signalled, a wait
-//! reports only the event with the lowest index. The thread then handles the operation of this event. The ring runs the
-//! operations, but its completion queue is read only after an event was signalled.
+//! reports only the event with the lowest index. After the wait, the thread handles the operation of the reported
+//! event. The ring runs the operations, but its completion queue is read only after an event was signalled.
 
 use std::os::fd::AsRawFd;
 

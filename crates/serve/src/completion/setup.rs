@@ -17,8 +17,8 @@ pub(crate) enum Receive {
     Multishot,
     /// One receive at a time.
     Single,
-    /// A zero-byte receive, which completes when data arrives. Single receives then follow until the socket would block
-    /// or enough bytes were read.
+    /// A zero-byte receive, which completes when data arrives. After the zero-byte receive, single receives follow
+    /// until the socket would block or enough bytes were read.
     Empty,
 }
 

@@ -90,8 +90,8 @@ impl Activity {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }
 
-    /// Returns true the first time that a connection's head is incomplete. The caller must then start to check the
-    /// head's deadline.
+    /// Returns true the first time that a connection's head is incomplete. If the result is true, the caller must start
+    /// to check the head's deadline.
     #[inline]
     pub(crate) fn starts_head_watch(&mut self) -> bool {
         self.head_since_ms != 0 && !std::mem::replace(&mut self.head_watched, true)

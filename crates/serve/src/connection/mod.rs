@@ -103,8 +103,8 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would answer the next bytes with the same bytes. An I/O model may then send these
-    /// bytes directly from its own buffer.
+    /// Returns true if the session would answer the next bytes with the same bytes. If the result is true, an I/O model
+    /// may send the next bytes back directly from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }

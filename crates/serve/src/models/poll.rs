@@ -79,7 +79,7 @@ pub(super) fn group(fair: bool) -> PollList {
     PollList { lowest_only: !fair, ..PollList::default() }
 }
 
-/// Runs the event loop of one thread of the model `event-groups`, which uses poll(2), too. For `fair`, see [`group`].
+/// Runs the event loop of one thread of the model `event-groups`, which also uses poll(2). For `fair`, see [`group`].
 pub(super) fn run(shard: crate::shard::ShardSetup, fair: bool) -> Result<(), ServeError> {
     Worker::new(shard, group(fair)).run()
 }

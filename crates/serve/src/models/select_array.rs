@@ -1,9 +1,9 @@
 //! The non-blocking server of the Windows study (Jones and Deshpande, 2000), as in its sample code: select with sets
 //! that are arrays of descriptors. The model has one thread.
 //!
-//! FD_SET searches the array entry by entry to avoid duplicates, and FD_ISSET searches it, too. Before every wait, each
-//! socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all three
-//! sets. The time for the searches therefore grows with the square of the number of connections.
+//! FD_SET searches the array entry by entry to avoid duplicates, and FD_ISSET also searches the array. Before every
+//! wait, each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in
+//! all three sets. The time for the searches therefore grows with the square of the number of connections.
 //!
 //! Almost every socket can be written at any time, so each wait ends at once. The thread therefore never sleeps while
 //! clients are connected. Only one connection is accepted after each wait, so accepting becomes slower as the number of

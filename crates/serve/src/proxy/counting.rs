@@ -1,5 +1,5 @@
-//! Measures a proxy's calls of the event API when no experiment does so. The measured times become part of the server's
-//! counts.
+//! Measures a proxy's calls of the event API when no experiment measures these calls. The measured times become part of
+//! the server's counts.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -24,7 +24,8 @@ pub(super) struct Request {
     pub(super) repeatable: bool,
     /// True if the client understands interim responses, which HTTP/1.1 requires.
     pub(super) interim: bool,
-    /// True if the request must not be forwarded. The proxy has then written the response itself.
+    /// True if the request must not be forwarded. For a request that must not be forwarded, the proxy has written the
+    /// response itself.
     pub(super) answered: bool,
 }
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use event::{Event, EventQueue, Mask};
 use sys::tsc;
 
-/// Maximum wait for a result after the measuring time is over. The proxy notices only at its next event that this time
-/// is over.
+/// Maximum wait for a result after the measuring time is over. The proxy notices the end of the measuring time only at
+/// its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Durations of measured calls, in cycles ([`sys::tsc`]). The cost of reading the counter is included.

@@ -20,8 +20,8 @@ pub(crate) struct Overdue {
 }
 
 impl Shard {
-    /// Records that the server has closed its side of a connection. The peer then has a deadline for closing its own
-    /// side.
+    /// Records that the server has closed its side of a connection. After this call, the peer has a deadline for
+    /// closing its own side.
     pub(crate) fn note_lingering(&mut self) {
         self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);

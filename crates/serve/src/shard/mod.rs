@@ -63,8 +63,8 @@ pub(crate) struct Shard {
     next_tick_ns: u64,
     /// Time of the next check of deadlines; `None` without deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// True if the server has closed its side of a connection whose peer has not closed yet. The next check then covers
-    /// all connections.
+    /// True if the server has closed its side of a connection whose peer has not closed yet. While this flag is true,
+    /// the next check of deadlines covers all connections.
     any_lingers: bool,
     /// Connections whose request heads are incomplete and have a deadline.
     heads: Vec<u32>,
@@ -111,7 +111,7 @@ impl Shard {
     }
 
     /// Counts a connection that has ended, and stores its session for a later connection. Returns true if a worker slot
-    /// is now free. The caller must then call [`Shard::next_in_line`] to pass the worker slot on.
+    /// is now free. If the result is true, the caller must call [`Shard::next_in_line`] to pass the worker slot on.
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
         let activity = connection.activity;
@@ -156,8 +156,8 @@ impl Shard {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the queue for worker slots. A connection must do so if it has
-    /// completed a request while other connections wait.
+    /// Returns true if a connection must go to the end of the queue for worker slots. A connection must go to the end
+    /// if it has completed a request while other connections wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

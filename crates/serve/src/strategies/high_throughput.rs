@@ -2,9 +2,9 @@
 //! worker slot). The other connections wait in a queue.
 //!
 //! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the worker slot
-//! after an exchange, or after `active_idle_ms` without data. The connection then goes to the end of the queue. The
-//! option `waiting` limits the length of the queue. If the queue is full, further connections are refused by a busy
-//! reply, a close or a reset.
+//! after an exchange, or after `active_idle_ms` without data. A connection that has given up its worker slot but has
+//! not ended goes to the end of the queue. The option `waiting` limits the length of the queue. If the queue is full,
+//! further connections are refused by a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
 
@@ -40,8 +40,8 @@ pub(crate) struct WaitingLine {
 }
 
 impl WaitingLine {
-    /// Takes a worker slot for a new connection. Returns false if no worker slot is free. The caller then calls
-    /// [`WaitingLine::wait`] or refuses the connection.
+    /// Takes a worker slot for a new connection. Returns false if no worker slot is free. If the result is false, the
+    /// caller calls [`WaitingLine::wait`] or refuses the connection.
     pub(crate) fn enter(&mut self, active: &Active) -> bool {
         let free = self.taken < active.slots;
         self.taken += u32::from(free);

@@ -33,8 +33,8 @@ impl Diag {
         Netlink::open(Some(SOCK_DIAG)).map(Self)
     }
 
-    /// Uses a sock_diag socket that was opened in another network namespace. The dumps then contain the sockets of that
-    /// namespace.
+    /// Uses a sock_diag socket that was opened in another network namespace. The dumps of this `Diag` contain the
+    /// sockets of the other namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
     }

@@ -12,8 +12,8 @@ pub struct Listener {
     pub inode: u32,
     /// Number of connections that wait to be accepted.
     pub queue: u32,
-    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
-    /// this limit.
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more than
+    /// the limit.
     pub limit: u32,
     /// Number of connection requests dropped at this socket; `None` if the kernel does not report this number.
     pub drops: Option<u32>,

@@ -53,7 +53,7 @@ fn of_groups() -> Vec<Limit> {
     groups("pids").iter().filter_map(|folder| of(folder)).collect()
 }
 
-/// Returns the limit of this user. The kernel does not apply this limit to root.
+/// Returns the limit of this user. The kernel does not apply the limit of a user to root.
 fn of_user() -> Option<Limit> {
     let most = limits::processes().filter(|_| !limits::is_root())?;
     let raise = |more: u64| format!("`ulimit -u {more}`, as root if this is refused");

@@ -96,8 +96,8 @@ pub(super) enum Counted {
     CpuTime,
 }
 
-/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Counts no
-/// instructions of the kernel if this user may not do so.
+/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Counts
+/// instructions of the kernel only if this user has the right to do this.
 pub(super) fn open_counter(counted: Counted, tid: u32) -> Result<OwnedFd> {
     let (kind, config) = match counted {
         Counted::Instructions => (TYPE_HARDWARE, INSTRUCTIONS),

@@ -47,7 +47,7 @@ pub(crate) struct SimOps {
     pub(super) held: Vec<bool>,
     pub(super) served: Vec<Served>,
     asked: Vec<u32>,
-    /// Time when the tokens of the rate limit were last counted, and their number at that time.
+    /// Time when the tokens of the rate limit were last counted, and the number of tokens at this time.
     tokens: (u64, f64),
     /// Times at which SYNs arrived at the server.
     pub(crate) syns_ns: Vec<u64>,

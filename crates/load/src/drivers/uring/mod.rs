@@ -139,7 +139,7 @@ impl Driver for UringDriver {
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
         // One pass handles at most as many completions as the ring can hold. Handling a completion starts operations
-        // that may complete at once, so a pass without this limit might never end.
+        // that may complete at once, so a pass without a limit on completions might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);

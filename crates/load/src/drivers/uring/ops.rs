@@ -56,8 +56,8 @@ pub(super) struct Slot {
 }
 
 /// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
-/// thread, which looks up the file by its number only when the thread runs. If another file had this number by then,
-/// the sending side of that file would be closed instead.
+/// thread, which looks up the file by its number only when the thread runs. If another file had the number when the
+/// thread runs, the sending side of that file would be closed instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -87,8 +87,8 @@ impl UringOps {
     /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first operation
     /// that fails. The operations need not be linked: all except the connect complete in order while they are
     /// submitted. If the operations were linked, each would be a separate task, and the kernel runs only twenty tasks
-    /// per wait. If an operation fails, the later operations fail, too. The reports of the later operations are
-    /// ignored, because the connection has a new generation by then.
+    /// per wait. If an operation of a connect fails, the later operations of this connect fail, too. Their reports are
+    /// ignored, because the connection has a new generation when they arrive.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;

@@ -73,9 +73,9 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Returns an error if bytes follow the answer that just ended and do not begin another answer. The request of the
-    /// ended answer then counts as failed. If other requests wait for answers, the bytes are read as the next answer.
-    /// If the answer ends the connection, further bytes are ignored. Empty lines are skipped.
+    /// Returns an error if bytes follow the answer that just ended and do not begin another answer. If an error is
+    /// returned, the request of the ended answer counts as failed. If other requests wait for answers, the bytes are
+    /// read as the next answer. If the answer ends the connection, further bytes are ignored. Empty lines are skipped.
     pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
@@ -130,7 +130,7 @@ impl ClientSession {
 }
 
 /// Handles bytes that arrive when no request waits for an answer. When a server closes an idle connection, it may send
-/// the status 408 (RFC 9110, section 15.5.9). The connection then ends, but no request has failed.
+/// the status 408 (RFC 9110, section 15.5.9). After the status 408, the connection ends, but no request has failed.
 fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
     if !begins_answer(input) {
         return Err(Fault::Malformed("bytes after the last response"));

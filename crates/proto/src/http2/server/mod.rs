@@ -36,7 +36,7 @@ pub struct ServerSession<S> {
     max_streams: u32,
     /// Number of bytes of the preface that have arrived.
     preface: usize,
-    /// True once a GOAWAY was sent; further input is then ignored.
+    /// True once a GOAWAY was sent. All input after the GOAWAY is ignored.
     over: bool,
     /// True if the client announced the end of the connection (GOAWAY).
     leaving: bool,

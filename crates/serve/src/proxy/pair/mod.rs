@@ -82,7 +82,7 @@ pub(super) struct Pair {
     /// True if the proxy may still send an interim response for this request. The proxy sends at most one interim
     /// response, to find out whether the client has left.
     may_probe: bool,
-    /// True once the final response has begun. No other status can then be sent.
+    /// True once the final response has begun. After this beginning, no other status can be sent.
     response_begun: bool,
 }
 

@@ -6,7 +6,7 @@
 //! LIST is the output of `cargo test --no-run --message-format=json`. On each CPU, two tests run at the same time,
 //! because most tests wait for timers. The tests of each TARGET make measurements, so they run one at a time, after all
 //! other tests. EPOCH_S is the start of the whole command, in seconds since 1970. The summary states the time since
-//! then, which includes the build. The time of each test is written to LIST.times, and the next run begins with the
+//! EPOCH_S, which includes the build. The time of each test is written to LIST.times, and the next run begins with the
 //! tests that took longest. TARGETS are the names of the targets that are not run, separated by commas.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
