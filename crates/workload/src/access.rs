@@ -19,7 +19,7 @@ pub(super) struct Target {
     record_bytes: usize,
     records: u64,
     buffer: Vec<u8>,
-    /// Offset of the aligned part of the buffer.
+    /// Offset of the first byte in `buffer` whose memory address is a multiple of [`ALIGNMENT`].
     lead: usize,
 }
 

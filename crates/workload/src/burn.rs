@@ -1,5 +1,6 @@
-//! CPU work. The work consists of loop iterations, whose number per millisecond of CPU time was measured. Each
-//! iteration writes a byte of a data page. If there is a code file, each iteration also reads a byte of a code page.
+//! CPU work of a thread, which consists of loop iterations. Their number per millisecond of CPU time was measured
+//! before. Each iteration writes a byte of a data page. If there is a code file, each iteration also reads a byte of a
+//! code page.
 
 use std::fs::File;
 
@@ -17,7 +18,7 @@ pub struct Calibration {
     pub loops_per_ms: f64,
     /// Overhead of this program per access in nanoseconds.
     pub access_ns: f64,
-    /// Overhead of this program per cycle in nanoseconds, not counting accesses.
+    /// Overhead of this program per cycle in nanoseconds, without the overhead of the accesses.
     pub cycle_ns: f64,
 }
 
@@ -66,8 +67,8 @@ fn map_code(path: &str) -> Result<Option<Map>> {
     Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
 }
 
-/// Measures the number of loop iterations per millisecond of CPU time. The fastest of several short runs counts,
-/// because disturbances only slow a run down.
+/// Measures the number of loop iterations per millisecond of CPU time. Uses the fastest of several short runs, because
+/// disturbances only slow a run down.
 pub(super) fn loops_per_ms() -> Result<f64> {
     const LOOPS: u64 = 20_000;
     let mut burner = Burner::new(&ProcessSpec::default())?;

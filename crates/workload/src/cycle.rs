@@ -15,7 +15,8 @@ use super::{Access, Result, ThreadSpec};
 pub(super) struct Recorded {
     /// Length of the measured part of the trial, nanoseconds.
     pub(super) total_ns: f64,
-    /// Number of response times. A response time is the duration of a cycle without its think time.
+    /// Number of response times. A response time is the duration of a cycle without its think time and without this
+    /// program's overhead.
     pub(super) count: u64,
     /// Sum of the response times, nanoseconds.
     pub(super) sum_ns: f64,
@@ -52,7 +53,7 @@ impl<'a> Worker<'a> {
         Self { spec, target, burner, deviates: Deviates::new(seed), speed, next: 0 }
     }
 
-    /// Runs cycles until the time of the trial is over, then sets `stop` for all threads. This thread ends early if
+    /// Runs cycles until the trial's time is over, then sets `stop`, which ends all threads. This thread ends early if
     /// another thread has set `stop`.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
@@ -129,7 +130,8 @@ impl<'a> Worker<'a> {
         record
     }
 
-    /// Returns the next record of an access to several records. For a random access, this is the record after `record`.
+    /// Returns the next record of an access to several records. For a random access, the next record is the one after
+    /// `record` in the file.
     fn following(&mut self, record: u64) -> u64 {
         match self.spec.access {
             Access::Sequential => self.take_next(),
@@ -138,7 +140,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Measures the overhead of this program, with accesses that do nothing.
+/// Measures the time that this program itself adds to each access and to each cycle. The measured accesses do nothing.
 pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {
@@ -210,7 +212,8 @@ mod tests {
         let took_ns = begin.elapsed().as_nanos() as f64;
         let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
-        // If a thread loses its CPU in the middle of the trial, the measured second half begins or ends late.
+        // If the thread gets no CPU in the middle of the trial, the measurement of the second half begins late and is
+        // shorter.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
         // One slow access does not change the minimum.

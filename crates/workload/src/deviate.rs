@@ -15,7 +15,7 @@ impl Deviates {
         Self { random: fastrand::Rng::with_seed(seed), spare: None }
     }
 
-    /// Draws a value of this distribution, at least zero.
+    /// Draws a value from the distribution `spread`. A negative value becomes zero.
     #[inline]
     pub(super) fn draw(&mut self, spread: Spread) -> f64 {
         if spread.deviation == 0.0 {
@@ -24,15 +24,16 @@ impl Deviates {
         (spread.mean + spread.deviation * self.standard()).max(0.0)
     }
 
-    /// Draws a whole number below `bound`, which must not be 0.
+    /// Draws a whole number from the distribution `spread`. Values of `bound` or more become `bound - 1`. `bound` must
+    /// not be 0.
     #[inline]
     pub(super) fn below(&mut self, spread: Spread, bound: u64) -> u64 {
         (self.draw(spread).round() as u64).min(bound - 1)
     }
 
-    /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. The duration of a
-    /// call does not depend on the distributions. Each loop iteration of CPU work draws two pages with this function,
-    /// so all iterations take about equally long.
+    /// Draws one whole number from each of two distributions. Numbers of the bound or more become the bound minus 1. No
+    /// bound may be 0. The duration of a call does not depend on the distributions. Each loop iteration of CPU work
+    /// draws two pages with this function, so all iterations take about equally long.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

@@ -1,9 +1,10 @@
-//! Scripted workloads, as in Response Probe of *Optimizing Windows NT* (R. Blake, 1993): threads that pause, read and
-//! write records of a file, and use the CPU. Each process of a workload is a real process with its own name.
+//! Scripted workloads: threads that pause, read and write records of a file, and use the CPU. The model is Response
+//! Probe, the program that *Optimizing Windows NT* (R. Blake, 1993) describes. Each process of a workload is a real
+//! process with its own name.
 //!
-//! A cycle of a thread is a pause, followed by a number of file accesses. CPU work follows each access. Threads measure
-//! the cycles that begin in the second half of the trial. The first thread that finishes a cycle after the end of the
-//! trial's time ends all threads.
+//! A cycle of a thread is a pause, followed by a number of file accesses. CPU work follows each access. Each thread
+//! measures its cycles that begin in the second half of the trial. Once the trial's time is over, the first thread that
+//! finishes a cycle stops all threads.
 
 mod access;
 mod burn;

@@ -2,8 +2,8 @@
 //!
 //! Each process runs this program again, under the process's name in the workload. The process reads its part of the
 //! workload as one JSON line, reports `ready`, and waits for `go`. The process reports `done` when its first thread has
-//! ended. Once one process is done, the parent closes the standard input of all processes, and each process reports its
-//! rows.
+//! ended. Once one process is done, the parent closes the standard input of all processes. A process whose standard
+//! input is closed stops, and reports one row per thread.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -38,7 +38,7 @@ enum Report {
     Done,
     Rows(Vec<Row>, Vec<String>),
     Failed(String),
-    /// The process has ended. The parent itself makes this report.
+    /// The process has ended. The parent itself makes this report when the process's standard output is closed.
     Ended,
 }
 
@@ -51,7 +51,7 @@ struct Member {
 /// Runs a workload. Each process of the workload is started with the command `program arguments…`, which must call
 /// [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
-    // The overhead is measured before any other process runs, as the method of Response Probe requires.
+    // loadline measures its overhead before any process of the workload runs, as the method of Response Probe requires.
     let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;
     let (say, hear) = channel();
     let mut members = Vec::new();
@@ -65,7 +65,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // A process that has not ended yet has failed, or waits for a read that does not end.
+        // All rows have arrived, or the workload has failed. A process that still runs is therefore no longer needed.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -99,7 +99,7 @@ fn start(
                     return;
                 }
             }
-            // Sending fails only if the receiver already has all reports and was dropped.
+            // Sending fails only if `run` has returned and dropped the receiver. Nobody needs this report then.
             let _ = say.send((index, Report::Ended));
         };
         let started = std::thread::Builder::new().spawn(read);
@@ -122,7 +122,7 @@ fn collect_rows(members: &mut [Member], hear: &Receiver<(usize, Report)>) -> Res
                     members.iter_mut().filter_map(|m| m.input.as_mut()).for_each(|i| drop(writeln!(i, "go")));
                 }
             }
-            // The first process that is done ends all processes.
+            // When the first process is done, the parent closes the input of all processes, which stops them.
             Report::Done => members.iter_mut().for_each(|m| drop(m.input.take())),
             Report::Rows(got, report) => {
                 rows[index] = Some(got);
@@ -154,7 +154,8 @@ fn ended(child: &mut Child) -> String {
     }
 }
 
-/// Runs one process of a workload. The process first reads its part of the workload, and at the end reports its rows.
+/// Runs one process of a workload. The process first reads its part of the workload. At the end, it reports one row per
+/// thread.
 pub fn child() {
     let mut lines = BufReader::new(std::io::stdin()).lines();
     let report = match lines.next().and_then(std::result::Result::ok).map(|line| serde_json::from_str::<Part>(&line)) {

@@ -16,7 +16,7 @@ pub struct Row {
     pub pid: u32,
     /// ID of the thread.
     pub tid: u32,
-    /// Length of the measurement, milliseconds.
+    /// Time from the first to the last measured cycle, including think times, milliseconds.
     pub total_ms: f64,
     /// Sum of the response times.
     pub response_ms: f64,
@@ -111,7 +111,7 @@ const HEADS: [&str; 20] = [
 
 impl Outcome {
     /// Formats the result as a table with one row per thread. Times are in milliseconds, and parameters are written as
-    /// `mean/deviation`. If a row is wider than `width`, the parameters follow in a second table.
+    /// `mean/deviation`. If a row is wider than `width` characters, the parameters follow in a second table.
     pub fn text(&self, width: usize) -> String {
         let mut text = format!(
             "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]; times in ms\n",

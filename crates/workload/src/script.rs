@@ -40,7 +40,7 @@ fn wrong(path: &Path, line: &Line, message: impl Into<String>) -> WorkloadError 
     WorkloadError::Script { file: path.display().to_string(), line: Some(line.number), message: message.into() }
 }
 
-/// Splits `REPEAT n` from the beginning of a line. Returns `n`, or 1 if the line has no `REPEAT`, and the other words.
+/// Splits `REPEAT n` from the beginning of a line. Returns `n` and the other words. Without `REPEAT`, `n` is 1.
 fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     match line.words.as_slice() {
         [word, count, rest @ ..] if word.eq_ignore_ascii_case("REPEAT") => {
@@ -181,7 +181,7 @@ fn letter(path: &Path, line: &Line, word: Option<&String>, letters: &[(&str, &st
     })
 }
 
-/// Finds a file that a script names. The file is looked up in the script's folder.
+/// Finds a file that a script names, in the script's folder. If there is no file with the exact name, ignores case.
 fn beside(path: &Path, name: &str) -> PathBuf {
     let name = name.replace('\\', "/");
     let directory = path.parent().unwrap_or(Path::new(""));

@@ -28,7 +28,7 @@ pub struct ProcessSpec {
     pub priority: String,
     /// Number of memory pages that each thread of this process writes. Each thread has its own pages.
     pub data_pages: u32,
-    /// File whose pages are read as if they were code; empty for none.
+    /// File whose pages the CPU work reads as if they were code; empty for none.
     pub code_file: String,
     /// Threads of the process.
     pub thread: Vec<ThreadSpec>,
@@ -44,7 +44,7 @@ pub struct ThreadSpec {
     pub priority: String,
     /// Pause before each cycle, in milliseconds.
     pub think_ms: Spread,
-    /// Number of file accesses in a cycle.
+    /// Number of accesses to the file in a cycle. An access may read or write several records.
     pub cycle_reads: Spread,
     /// Index of the record that a random access uses, counted from the beginning of the file.
     pub seek_records: Spread,
@@ -62,7 +62,8 @@ pub struct ThreadSpec {
     pub mode: Mode,
     /// Size of a record in bytes.
     pub record_bytes: u32,
-    /// Actions of one access: R reads a record, W writes one. A W after an R writes the record that was just read.
+    /// Actions of one access: R reads a record, W writes a record. A W directly after an R writes the record that was
+    /// just read. Every other action uses the next record.
     pub actions: String,
 }
 
@@ -135,7 +136,7 @@ impl Default for ThreadSpec {
 
 /// Nice values of process priorities.
 pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
-/// Nice values of thread priorities. These values are added to the nice value of the process.
+/// Nice values of thread priorities. A thread's nice value is the sum of this value and the nice value of its process.
 pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
     [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
 
