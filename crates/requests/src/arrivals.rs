@@ -29,7 +29,8 @@ pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes
     Ok((recorded(times).map_err(fail)?, remarks))
 }
 
-/// Returns a remark on times that are not in order, and one on negative times. Each remark names the first such time.
+/// Returns a remark if times are not in order, and a remark if times are negative. Each remark names the first of these
+/// times.
 fn remarks(times: &[f64]) -> Vec<String> {
     let earlier = times.windows(2).find(|two| two[1] < two[0]);
     let earlier =

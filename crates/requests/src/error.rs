@@ -3,11 +3,11 @@
 /// An error in a file of requests, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ReadError {
-    /// File name as the user gave it; empty if the message names the file.
+    /// File name as the user gave it; empty if the message already names the file.
     pub file: String,
     /// Line and column, counted from 1; `None` if the error concerns the whole file.
     pub place: Option<(usize, usize)>,
-    /// Text at the place of the error, the kind of error, and advice.
+    /// Description of the error, the text at its place, and advice.
     pub message: String,
 }
 

@@ -11,11 +11,11 @@ pub(crate) struct Source<'a> {
     /// File name as the user gave it.
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
-    /// Folder in which files that this file names are looked up.
+    /// Folder that contains the files that this file names, such as files with bodies.
     pub(crate) folder: &'a std::path::Path,
 }
 
-/// One request, and the server for which it was recorded.
+/// One request from a file, and the server that the request's URL names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Request that the file contains.
@@ -26,8 +26,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Completes a request from its URL: sets the path, and adds an `Authorization` header for the URL's user
-    /// information unless the request has one.
+    /// Completes a request from its URL. Sets the path. If the URL has user information and the request has no
+    /// `Authorization` header, adds this header.
     pub(crate) fn new(mut request: RequestPlan, url: SplitUrl) -> Self {
         let given = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         request.headers.extend(url.authorization.filter(|_| !given).map(|value| ("Authorization".into(), value)));
@@ -41,9 +41,10 @@ impl Found {
 pub struct Imported {
     /// Requests in the order of the file.
     pub found: Vec<Found>,
-    /// Order of the requests; `None` if the file prescribes none.
+    /// Order of the requests; `None` if the file does not state an order.
     pub order: Option<RequestOrder>,
-    /// True if placeholders `{{…}}` and variables `$env:NAME` are filled in, as in files written by hand.
+    /// True if loadline replaces placeholders `{{…}}` and variables `$env:NAME` by their values, as in files written by
+    /// hand.
     pub templates: bool,
     /// Number of requests that were left out, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -62,7 +63,7 @@ impl Imported {
         self.found.iter().find_map(|found| found.origin.as_deref())
     }
 
-    /// Leaves out requests to servers other than `wanted`.
+    /// Leaves out requests to servers other than `wanted`. Keeps requests whose URL names no server.
     pub fn keep_origin(&mut self, wanted: &str) {
         let (left_out, parts) = (&mut self.left_out, UrlParts::parse(wanted));
         let wanted = origin(parts.scheme_or_http(), parts.authority);
@@ -75,8 +76,9 @@ impl Imported {
         });
     }
 
-    /// Keeps the requests to the server of a target. If no request goes to that server, keeps the requests to the
-    /// server of the first request. Returns the server whose requests are kept; `None` if no request names a server.
+    /// Keeps the requests to the server of `target`, and those that name no server. If no request names the target's
+    /// server, keeps the requests to the server that a request names first. Returns the server whose requests are kept;
+    /// `None` if no request names a server.
     pub fn aim(&mut self, target: &str) -> Option<String> {
         let first = self.origin()?.to_owned();
         let parts = UrlParts::parse(target);

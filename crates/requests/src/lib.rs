@@ -30,7 +30,7 @@ pub use row::FormatSpec;
 /// Maximum size of a file of requests, bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file of requests. Without `format`, the content determines the format.
+/// Reads a file of requests. Without `format`, loadline recognises the format by the content.
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
@@ -67,7 +67,7 @@ pub fn read_text(
 pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let named = |message| ReadError { file: path.display().to_string(), place: None, message };
     let other = || mistaken::no_log(&log::beginning(path).unwrap_or_default());
-    // Targets of vegeta can also be read as lines of a log, but would lose their headers and bodies.
+    // A log reader could also read vegeta's targets, but would lose their headers and bodies.
     let are_targets = options.fields.is_empty() && log::beginning(path).is_ok_and(|text| mistaken::are_targets(&text));
     if let Some(why) = other().filter(|_| are_targets) {
         return Err(named(why));
@@ -75,8 +75,8 @@ pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError>
     log::replay(path, options).map_err(|error| other().map_or(error, named))
 }
 
-/// Returns the imported requests as a set. Their order is the requested one, else the file's order, else random by
-/// weight.
+/// Returns the imported requests as a set. Their order is `order`, otherwise the order that the file states. Without
+/// either, the load draws requests at random by weight.
 pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> RequestSet {
     let order = order.or(imported.order).unwrap_or_default();
     let templates = imported.templates;

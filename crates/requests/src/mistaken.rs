@@ -5,8 +5,8 @@ use crate::formats::{FORMATS, is_json_array};
 use crate::log::text_looks_like_log;
 use crate::vegeta_target::is_target;
 
-/// Returns the message about a text in no supported format. If the text has another known format, the message names
-/// this format.
+/// Returns the message about a text whose format `--requests` does not read. If loadline knows the format, the message
+/// names it.
 pub(crate) fn other_form(text: &str) -> String {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let begins = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
@@ -37,7 +37,8 @@ pub(crate) fn are_targets(text: &str) -> bool {
     text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_target) && !text_looks_like_log(text)
 }
 
-/// Returns the message about a text that is no access log but has another known format. Returns `None` for other texts.
+/// Returns the message about a text that is no access log, but has a format that loadline knows. Returns `None` for an
+/// access log and for an unknown format.
 pub(crate) fn no_log(text: &str) -> Option<String> {
     if text_looks_like_log(text) {
         return None;

@@ -1,5 +1,5 @@
-//! Entries of a file that cannot be read. Such entries are left out, because one odd line is no reason to refuse a
-//! whole file.
+//! Entries of a file that cannot be read. loadline leaves out these entries, because one wrong line is no reason to
+//! refuse a whole file.
 
 use crate::error::ReadError;
 use crate::found::Imported;
@@ -23,7 +23,7 @@ impl Unreadable {
     }
 
     /// Counts the unreadable entries as left out, and names the first one. If more entries are unreadable than
-    /// readable, the file has another format than expected, so the first error is returned.
+    /// readable, the file probably has another format than expected. In this case, returns the first error.
     pub(crate) fn leave_out_of(self, mut all: Imported) -> Result<Imported, ReadError> {
         let Some(first) = self.first else { return Ok(all) };
         if self.count > all.found.len() as u64 {

@@ -5,7 +5,7 @@ use run::UrlParts;
 /// Parts of a URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SplitUrl {
-    /// Scheme and authority, without the scheme's default port; `None` if the text was only a path.
+    /// Scheme and authority, without the scheme's default port; `None` if the split text was only a path.
     pub(crate) origin: Option<String>,
     /// Path with query.
     pub(crate) path: String,
@@ -53,7 +53,7 @@ fn basic(user: &str) -> String {
     format!("Basic {}", run::to_base64(&named))
 }
 
-/// Decodes bytes that a URL writes as `%HH`.
+/// Decodes the escapes `%HH` of a URL.
 fn percent_decoded(text: &str) -> Vec<u8> {
     let (bytes, mut out, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
     while let Some(&byte) = bytes.get(at) {

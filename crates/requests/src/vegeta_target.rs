@@ -1,4 +1,4 @@
-//! Tells lines of vegeta's JSON format from lines of a log in JSON.
+//! Distinguishes lines of vegeta's JSON format from lines of a log in JSON.
 
 /// Returns true if a line is a vegeta target, possibly an invalid one. A line of a JSON log also has keys that a target
 /// does not have.

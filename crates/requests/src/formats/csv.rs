@@ -38,7 +38,7 @@ impl Columns {
         self.names.iter().position(|name| names.contains(&name.as_str()))
     }
 
-    /// Returns a remark that names the columns that are not used; `None` if all are used.
+    /// Returns a remark that names the columns that loadline does not use; `None` if it uses all of them.
     fn unused(&self) -> Option<String> {
         let known = [URL, METHOD, WEIGHT, NAME, CLASS].concat();
         let unused: Vec<&str> =

@@ -1,15 +1,14 @@
-//! Error messages for JSON texts. Each message has the place of the error and the text there. For a missing key, the
-//! message also names the key that was probably meant.
+//! Error messages for JSON texts. Each message contains the place of the error and the text there. For a missing key,
+//! the message also names a similar key in the file, which may be a misspelling.
 
 use crate::error::{ReadError, place, shown};
 
-/// Maximum length, bytes, of a key in the file that may be a misspelt form of a missing key. Longer keys are not
-/// compared.
+/// Maximum length of a key that is compared with a missing key, bytes. Longer keys are not considered misspellings.
 const MAX_SUGGESTED_KEY: usize = 40;
 /// Number of bytes shown before the place of an error.
 const CONTEXT_BYTES: usize = 24;
 
-/// A JSON object in a text: the index where it begins, and its keys with their indexes.
+/// A JSON object in a text: the byte index of the object's beginning, and the object's keys with their byte indexes.
 struct Object<'a> {
     begin: usize,
     keys: Vec<(usize, &'a str)>,
@@ -94,8 +93,8 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     end.map(|end| at + 1 + end + 1)
 }
 
-/// Returns the message of a serde_json error without its place, which the caller adds. A likely correction is added to
-/// the message.
+/// Returns the message of a serde_json error without its place, which the caller adds. Adds a likely correction to the
+/// message.
 pub(super) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     run::add_suggestion(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))

@@ -39,7 +39,7 @@ pub(crate) fn is_json_array(text: &str) -> bool {
 #[serde(deny_unknown_fields)]
 struct File {
     order: Option<RequestOrder>,
-    /// True if the requests are sent as written: no `{{…}}` and no `$env:NAME` is filled in.
+    /// True to send the requests as written, without replacing `{{…}}` and `$env:NAME`.
     #[serde(default)]
     verbatim: bool,
     #[serde(default)]
@@ -64,7 +64,7 @@ struct Entry {
     capture: BTreeMap<String, Spanned<String>>,
 }
 
-/// Headers: a table, or a list of pairs if a name occurs twice.
+/// Headers. In TOML, they are a table, or a list of pairs if a name occurs twice.
 #[derive(Default)]
 struct Headers(Vec<(String, String)>);
 
@@ -193,7 +193,7 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     Ok(split)
 }
 
-/// Writes a set as TOML. Reading the written TOML gives the same set.
+/// Writes a set of requests as TOML. Reading the written TOML gives the same set.
 pub fn to_toml(set: &RequestSet) -> String {
     let quoted = |text: &str| toml::Value::String(text.into()).to_string();
     let mut out = String::new();
@@ -242,8 +242,8 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// Returns true if a request contains text that looks like a placeholder. Without `verbatim`, this text would be
-/// replaced when the saved file is read.
+/// Returns true if a request contains text that looks like a placeholder. Without the key `verbatim`, loadline would
+/// replace this text when it reads the saved file.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)

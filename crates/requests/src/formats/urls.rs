@@ -43,7 +43,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 }
 
 /// Returns a remark if there are several URLs and every one ends with a comma and a number, and `None` otherwise. The
-/// number may be meant as a weight.
+/// user may mean the number as a weight.
 fn numbered(all: &[Found]) -> Option<String> {
     let has_number =
         |found: &Found| found.request.path.rsplit_once(',').is_some_and(|(_, end)| end.parse::<f64>().is_ok());
@@ -70,7 +70,8 @@ fn parse_line(line: &str) -> Result<Found, String> {
     Ok(Found::new(request, url::split(target)?))
 }
 
-/// Returns true for a line like `/path 3` or `http://host/path 3`. The number may be a weight, or a status from a log.
+/// Returns true for a line like `/path 3` or `http://host/path 3`. The user may mean the number as a weight. The number
+/// may also be a status from a log.
 fn is_weighted(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let (target, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

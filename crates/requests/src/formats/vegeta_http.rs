@@ -11,8 +11,8 @@ use crate::row::MAX_LINES_LOOKED_AT;
 use crate::unreadable::Unreadable;
 use crate::url;
 
-/// Returns true if a text has a target with headers or a body. A text without headers and bodies can also be read as a
-/// list of URLs.
+/// Returns true if a text has a target with headers or a body. The module `urls` reads a text without headers and
+/// bodies.
 pub(super) fn matches(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).take(MAX_LINES_LOOKED_AT).collect();
     lines.windows(2).any(|pair| begins_target(pair[0]) && (header(pair[1]).is_some() || pair[1].starts_with('@')))
@@ -89,7 +89,7 @@ fn request(target: &Target<'_>, folder: &Path) -> Result<Found, (usize, String)>
 mod tests {
     use super::*;
 
-    /// Writes a body file beside the targets, and reads the targets.
+    /// Writes a body file into the folder of the targets, and reads the targets.
     fn read_with_body(text: &str) -> Imported {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("body.json"), b"{\"a\":1}\n").unwrap();

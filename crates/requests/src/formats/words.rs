@@ -4,7 +4,8 @@
 //! ends separate commands. A variable or a command substitution in a word is an error, because only a shell knows its
 //! value.
 
-/// A word with the index at which it begins. Escapes in `$'…'` may make bytes that are not UTF-8.
+/// A word, and the index at which the word begins. The word may contain bytes that are not UTF-8, from escapes in
+/// `$'…'`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) bytes: Vec<u8>,
@@ -23,7 +24,7 @@ const VARIABLE: &str = "a variable or a command of the shell is not filled in he
 pub(super) type Command = Result<Vec<Word>, PlacedError>;
 
 /// Splits a text into commands, and each command into words. After a command that cannot be read, reading continues at
-/// the next line that begins with `curl`. Fails if the text is for another shell (cmd.exe of Windows).
+/// the next line that begins with `curl`. Fails if the text is written for cmd.exe, the shell of Windows.
 pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     if let Some(at) = caret_of_windows(text) {
         return Err((at, WINDOWS));
@@ -58,8 +59,8 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     Ok(all)
 }
 
-/// Returns the index of the first line after an error that begins with `curl`, or the length of the text if there is
-/// none.
+/// After an error at `error_at`, returns the index of the next line that begins with `curl`. Returns the length of the
+/// text if there is no such line.
 fn next_command(text: &str, error_at: usize) -> usize {
     let mut line_at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -71,8 +72,8 @@ fn next_command(text: &str, error_at: usize) -> usize {
     later.next().map_or(text.len(), |(begin, _)| begin)
 }
 
-/// Finds a caret (`^`) with which browsers escape characters for cmd.exe. A text with single quotation marks is for
-/// another shell, so it has no such caret.
+/// Finds a caret (`^`). With carets, browsers escape characters for cmd.exe. A text with single quotation marks is
+/// written for another shell, so its carets are no escapes, and the function returns `None`.
 fn caret_of_windows(text: &str) -> Option<usize> {
     let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
     let escapes = |at: usize| {
@@ -102,7 +103,7 @@ impl Reader<'_> {
         self.next().into_iter().for_each(|c| push(to, c));
     }
 
-    /// Skips a backslash and the line end directly after it. Returns true if there was such a pair.
+    /// Skips a backslash and the line end directly after it. Returns true if this pair was there.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(of("curl 'h' -d 'a^&b'")[0][3], "a^&b");
     }
 
-    /// Checks that `sh` itself splits the words in the same way.
+    /// Checks that `sh` splits a command line into the same words.
     #[test]
     fn a_shell_agrees() {
         let line = r#"a'b'"c\d\\e" 'f"g' h\"i "j'k" '\n' "\n" l\'m"#;

@@ -12,30 +12,33 @@ use super::{escapes, summary::Summary};
 use crate::error::shown;
 use crate::url;
 
-/// Maximum number of different requests that are counted (about 100 MB of memory). Requests that differ from all of
-/// these are left out.
+/// Maximum number of different requests that a replay counts; they use about 100 MB of memory. Once this number is
+/// reached, a request that differs from all counted ones is left out.
 const MAX_DIFFERENT: usize = 1_000_000;
 /// Maximum number of requests whose times are kept, for a replay with the recorded times.
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum length of a line, bytes.
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
-/// Usual methods, which some logs write in small letters. Methods are case-sensitive (RFC 9110, section 9.1).
+/// Usual methods. Some logs write them in small letters. A replay sends them in capitals, because methods are
+/// case-sensitive (RFC 9110, section 9.1).
 const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
-/// Statuses that servers write to their logs, but never send. The server closed the connection without an answer
-/// (nginx: 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
+/// Statuses that servers write to their logs, but never send. With 444 (nginx), the server closed the connection
+/// without an answer. With 499 (nginx) and 460 (AWS load balancers), the client closed the connection first.
 pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
 
 /// Counts of a log's requests, while the log is read.
 #[derive(Default)]
 pub(super) struct CollectedLog {
     pub(super) indexes: HashMap<(String, String), u32>,
-    /// Per request: how often it was made, and the number of its responses with each status of 400 or above.
+    /// For each request: the number of times that it occurs in the log, and the number of its responses with each
+    /// status from 400 to 599.
     pub(super) counts: Vec<(u64, HashMap<u16, u64>)>,
-    /// Time of each request, seconds since the epoch, and its index in `counts`.
+    /// Time of each request, seconds since the epoch, and the request's index in `counts`.
     pub(super) times: Vec<(f64, u32)>,
     /// First line without a time; `None` if all lines have times.
     pub(super) first_timeless: Option<String>,
-    /// Server of the first request that is a full URL, as in the log of a proxy; `None` if no request is a full URL.
+    /// Server of the first request whose target is a full URL, as in the log of a proxy; `None` if there is no full
+    /// URL.
     pub(super) origin: Option<String>,
     pub(super) left_out: BTreeMap<String, u64>,
     pub(super) lines: u64,
@@ -71,7 +74,7 @@ impl CollectedLog {
         }
     }
 
-    /// Leaves out a line that is too long.
+    /// Counts a line that is too long as left out.
     fn too_long(&mut self, length: usize) {
         let column = MAX_LINE_BYTES as usize + 1;
         let why = || {
@@ -128,7 +131,7 @@ impl CollectedLog {
         Ok(index)
     }
 
-    /// Returns a method, in capitals if it is a usual one.
+    /// Returns a method. Writes the method in capitals if it is one of [`USUAL`].
     fn method(&mut self, method: &str) -> String {
         let capitals = method.to_ascii_uppercase();
         if capitals == method || !USUAL.contains(&capitals.as_str()) {

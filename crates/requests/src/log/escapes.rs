@@ -1,5 +1,5 @@
-//! Escapes that servers write into logs. nginx writes `\xHH`, and Apache also writes `\"`, `\\` and `\n` (Apache's
-//! documentation of `mod_log_config`, "Format Notes").
+//! Escapes that servers write into logs. nginx and Apache write `\xHH`. Apache also writes `\"`, `\\` and `\n`
+//! (Apache's documentation of `mod_log_config`, "Format Notes").
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ pub(super) fn line_text(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Undoes the escapes in a path. An escaped quotation mark or byte beyond ASCII becomes `%HH`.
+/// Undoes the escapes in a path. An escaped quotation mark, or an escaped byte beyond ASCII, becomes `%HH`.
 pub(super) fn unescaped(path: &str) -> String {
     undo(path, true)
 }
@@ -61,8 +61,8 @@ fn control(letter: u8) -> Option<u8> {
     })
 }
 
-/// Adds a byte to a path. A quotation mark or a byte beyond ASCII becomes `%HH`. Control characters are kept, so a path
-/// with one is later refused.
+/// Adds a byte to a path. A quotation mark or a byte beyond ASCII becomes `%HH`. Control characters stay as they are. A
+/// later check refuses a path that contains a control character.
 fn push_byte(out: &mut String, byte: u8) {
     match byte {
         b'"' | 0x80.. => *out += &format!("%{byte:02X}"),

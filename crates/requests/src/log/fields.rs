@@ -1,6 +1,7 @@
 //! Field names of logs in JSON.
 
-/// Field names of JSON lines, in the order in which they are tried. A dot separates the names of nested objects.
+/// Names of the JSON fields that may contain each part of a log line. For each part, the first name that the line
+/// contains is used. A dot separates the names of nested objects.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     pub(super) request: Vec<String>,
@@ -10,10 +11,10 @@ pub(super) struct Fields {
     pub(super) status: Vec<String>,
 }
 
-/// Usual names of the field with the request line, in logs of nginx, Caddy, Traefik, Envoy, the Elastic Common Schema and
-/// Google Cloud.
+/// Usual names of the field with the request line (such as `GET /path HTTP/1.1`). Sources are the logs of nginx, Caddy,
+/// Traefik, Envoy, the Elastic Common Schema and Google Cloud.
 const REQUEST: &[&str] = &["request", "request_line"];
-/// Usual names of the field with the method, in the same kinds of logs.
+/// Usual names of the field with the method, in the logs that [`REQUEST`] names.
 const METHOD: &[&str] = &[
     "request_method",
     "method",
@@ -24,7 +25,7 @@ const METHOD: &[&str] = &[
     "http.request.method",
     "httpRequest.requestMethod",
 ];
-/// Usual names of the field with the path or URL, in the same kinds of logs.
+/// Usual names of the field with the path or URL, in the logs that [`REQUEST`] names.
 const PATH: &[&str] = &[
     "request_uri",
     "uri",
@@ -36,10 +37,10 @@ const PATH: &[&str] = &[
     "url.original",
     "httpRequest.requestUrl",
 ];
-/// Usual names of the field with the time, in the same kinds of logs.
+/// Usual names of the field with the time, in the logs that [`REQUEST`] names.
 const TIME: &[&str] =
     &["time", "msec", "timestamp", "@timestamp", "time_iso8601", "time_local", "ts", "start_time", "StartUTC"];
-/// Usual names of the field with the status, in the same kinds of logs.
+/// Usual names of the field with the status, in the logs that [`REQUEST`] names.
 const STATUS: &[&str] = &[
     "status",
     "status_code",
@@ -51,7 +52,7 @@ const STATUS: &[&str] = &[
 ];
 
 impl Fields {
-    /// Returns the user's own field names (`time=…,path=…`), followed by the names of common configurations.
+    /// Returns the field names that the user gave (`time=…,path=…`), followed by the names of common configurations.
     pub(super) fn new(given: &str) -> Result<Self, String> {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (request, method, path) = (list(REQUEST), list(METHOD), list(PATH));

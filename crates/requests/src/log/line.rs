@@ -1,4 +1,4 @@
-//! One line of an access log as text: Common Log Format, the combined format of nginx and Apache, or HAProxy's format.
+//! Reads a text line of an access log: Common Log Format, the combined format of nginx and Apache, or HAProxy's format.
 //! Module `json` reads lines of JSON.
 
 use super::escapes::unescaped;
@@ -15,7 +15,7 @@ pub(super) struct Logged {
 }
 
 impl Logged {
-    /// Returns true if the line has a time or a status, as lines of logs do.
+    /// Returns true if the line has a time or a status, as lines of access logs have.
     pub(super) fn is_of_a_log(&self) -> bool {
         self.at_s.is_some() || self.status.is_some()
     }
@@ -26,7 +26,7 @@ impl Logged {
 pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let quoted = quoted_fields(line)?;
     let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
-    // The request is the field directly after the time. A later field must not be taken for the request, because a
+    // The request is the field directly after the time. A later field must not be used as the request, because a
     // client's header may contain any text.
     let is_request = |(begin, end): &(usize, usize)| request(&line[*begin..*end]).is_ok();
     let follows_time =
@@ -52,7 +52,7 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
                 all.push((open + 1, open + 1 + length));
                 at = open + length + 2;
             }
-            // A log that is still being written may end in the middle of a later field.
+            // If a server still writes to the log, the log may end in the middle of a later field.
             None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
             None => break,
         }
@@ -60,7 +60,7 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
     Ok(all)
 }
 
-/// Returns the index of the closing quote, which is the first quote that no backslash escapes; `None` if there is none.
+/// Returns the index of the first quotation mark that no backslash escapes; `None` if there is none.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -89,7 +89,8 @@ pub(super) fn request(text: &str) -> Result<(String, String), String> {
     Ok((method.to_owned(), unescaped(path)))
 }
 
-/// Returns true if a word may be a method. Registered methods consist of letters and `-` (IANA's registry).
+/// Returns true if a word consists of ASCII letters, `-`, `_` and `.`, as a method may. Registered methods consist of
+/// letters and `-` (IANA's registry of HTTP methods).
 pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
@@ -106,9 +107,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
     next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
 }
 
-/// Returns the status in a log of an AWS load balancer. In such a log, seven fields come before the request: three
-/// times, two statuses, and the received and the sent bytes. The first status was sent to the client. The second one
-/// came from the server, or is `-` (Elastic Load Balancing's manual, "Access logs").
+/// Returns the status in a log of an AWS load balancer. In such a log, seven fields are directly before the request:
+/// three times, two statuses, and the received and the sent bytes. The first status is the one that the client got. The
+/// second status came from the server, or is `-` (Elastic Load Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();
@@ -120,7 +121,7 @@ fn balancer_status(before: &str) -> Option<u16> {
 }
 
 /// Returns the status directly before the request, if there is no other number between the time and the request. If
-/// there are several numbers, each may be a size or a duration.
+/// there are several numbers, the last one may be a size or a duration, so the function returns `None`.
 fn only_number(before: &str) -> Option<u16> {
     let after_time = before.rsplit(']').next().unwrap_or_default();
     let is_number = |field: &&str| field.parse::<f64>().is_ok_and(|number| number < time::MIN_EPOCH_S);
@@ -202,7 +203,8 @@ mod tests {
         }
     }
 
-    /// An earlier version took the number of sent bytes, which is directly before the request, for the status.
+    /// An earlier version used the number of sent bytes as the status, because this number is directly before the
+    /// request.
     #[test]
     fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
         let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";

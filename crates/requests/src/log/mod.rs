@@ -30,14 +30,14 @@ pub use summary::Summary;
 /// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Returns the first lines of a file, compressed with gzip or not.
+/// Returns the beginning of a file, at most 256 KiB. If the file is compressed with gzip, unpacks it.
 pub(crate) fn beginning(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     unpacked(path)?.take(MAX_LINE_BYTES * 4).read_to_end(&mut bytes)?;
     Ok(escapes::line_text(&bytes).into_owned())
 }
 
-/// Opens a file, compressed with gzip or not.
+/// Opens a file. If the file is compressed with gzip, reading it yields the unpacked text.
 fn unpacked(path: &Path) -> std::io::Result<Box<dyn Read>> {
     let mut file = BufReader::new(std::fs::File::open(path)?);
     let packed = file.fill_buf()?.starts_with(GZIP);
@@ -56,7 +56,7 @@ pub(crate) fn text_looks_like_log(text: &str) -> bool {
     lines.any(|line| !is_target(line) && parse::parse(line, &usual).is_ok_and(|logged| logged.is_of_a_log()))
 }
 
-/// Reads a log, compressed with gzip or not.
+/// Reads a log. If the log is compressed with gzip, unpacks it.
 pub(crate) fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let name = path.display().to_string();
     let fail = |message: String| ReadError { file: name.clone(), place: None, message };

@@ -14,8 +14,8 @@ use crate::found::left_out_words;
 pub struct Replay {
     /// Distinct requests, most frequent first. The weight of a request is its number of occurrences in the log.
     pub requests: Vec<RequestPlan>,
-    /// Every request with a time, in order of time: microseconds since the first one, and the index of the request in
-    /// `requests`.
+    /// Every request with a time, in order of time: microseconds since the first time in the log, and the index of the
+    /// request in `requests`.
     pub times: Vec<(u64, u16)>,
     /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -50,8 +50,8 @@ fn no_request(log: CollectedLog, file: &str) -> ReadError {
     ReadError { file: file.into(), place, message }
 }
 
-/// Returns the most frequent requests, at most [`MAX_REQUESTS`]. Also returns, for each counted request, its index in
-/// this list; `None` for a request that is left out.
+/// Returns the most frequent requests, at most [`MAX_REQUESTS`]. Also returns, for each request in `log.counts`, its
+/// index in the first list, or `None` if the request is left out.
 fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>) {
     let mut different: Vec<((String, String), u32)> = std::mem::take(&mut log.indexes).into_iter().collect();
     let count = |place: u32| log.counts[place as usize].0;
@@ -70,8 +70,8 @@ fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>)
     (requests.collect(), items)
 }
 
-/// Returns the times in microseconds since the first one, with the index of each request. If the log has only whole
-/// seconds, the requests of each second are spread over that second.
+/// Returns each request's time in microseconds since the first request, and the request's index in the replay. If
+/// `whole` (the log has only whole seconds), spreads the requests of each second over that second.
 fn since_first(mut times: Vec<(f64, u32)>, whole: bool, items: &[Option<u16>]) -> Vec<(u64, u16)> {
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
     if whole {
@@ -89,8 +89,8 @@ fn spread(times: &mut [(f64, u32)]) {
     }
 }
 
-/// Returns the plan of a request that the log contains `made` times. `bad` has the number of its responses with each
-/// error status.
+/// Returns the plan of a request that the log contains `made` times. `bad` contains, for each error status, the number
+/// of the request's responses with that status.
 fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> RequestPlan {
     let first = path.split(['/', '?']).nth(1).unwrap_or_default();
     let folder = path[1..].contains('/');

@@ -3,12 +3,12 @@
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
-/// User's options for reading a log and for the choice of requests to replay.
+/// Options of the user: the fields of a log, and the methods of the requests to replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// Allowed methods in addition to the safe ones, such as POST.
     pub allow: Vec<String>,
-    /// User's own field names of JSON lines, such as `path=uri,time=at`.
+    /// Field names of JSON lines that the user gave, such as `path=uri,time=at`; empty for none.
     pub fields: String,
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use run::RequestPlan;
 use run::number::{number, prose::counted, span};
 
-/// Number of the most frequent requests that the summary names.
+/// Maximum number of requests that the summary names, beginning with the most frequent request.
 const TOP: usize = 5;
-/// Number of equal parts of the log for which the summary gives rates.
+/// Maximum number of parts of the log for which the summary gives rates. All parts except the last are equally long.
 const SPANS: usize = 12;
-/// Minimum length of a log for its Hurst parameter, seconds.
+/// Minimum length of a log for which loadline estimates the Hurst parameter, seconds.
 const MIN_HURST_SECONDS: usize = 128;
 
 /// Description of a log.
@@ -25,11 +25,11 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// Number of requests whose status the log does not contain.
     pub without_status: u64,
-    /// Number of requests that got no response: the client or the server closed the connection first.
+    /// Number of requests that got no response, because the client or the server closed the connection first.
     pub unanswered: u64,
     /// Number of requests without a time.
     pub timeless: u64,
-    /// Number of requests whose times were not kept, because the maximum number of times was reached.
+    /// Number of requests whose times loadline did not keep, because it keeps a million times at most.
     pub beyond_times: u64,
     /// First line without a time, for a message; `None` if all lines have times.
     pub first_timeless: Option<String>,
@@ -37,21 +37,22 @@ pub struct Summary {
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
-    /// Time that the log covers, seconds; 0 if the requests have no times, or all have the same time. If times are
-    /// whole seconds, this is the number of seconds. Otherwise, it is the time from the first to the last request plus
-    /// one mean gap.
+    /// Time that the log covers, seconds; 0 if no request has a time. If times are whole seconds, the first and the
+    /// last second are included. Otherwise, the covered time is the time from the first to the last request plus one
+    /// mean gap.
     covered_s: f64,
     /// Number of requests with a time.
     timed: u64,
-    /// Requests per second in equal parts of the log.
+    /// Requests per second in each part of the log. There are at most 12 parts, which are equally long except the last
+    /// one.
     pub rates: Vec<f64>,
-    /// Number of requests in the busiest second, divided by the mean of all seconds.
+    /// Number of requests in the busiest second, divided by the mean number of requests per second.
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
     /// True if times are whole seconds. The requests of each second are then spread evenly over the second.
     pub whole_seconds: bool,
-    /// Most frequent requests with their shares.
+    /// Most frequent requests, with their shares of all requests, 0 to 1.
     top: Vec<(String, f64)>,
     /// Share of all requests, 0 to 1, that the most frequent tenth of the different requests makes up.
     skew: f64,
@@ -133,7 +134,8 @@ fn without_time(requests: u64, why: &str) -> String {
 }
 
 impl Summary {
-    /// Returns the sentence about the rates. The sentence about a log of less than two seconds names no busiest second.
+    /// Returns the sentence about the rates. For a log of less than two seconds, the sentence does not name the busiest
+    /// second.
     fn course(&self) -> String {
         let mean = format!("{}, {}/s on average", span(self.covered_s), number(self.timed as f64 / self.covered_s));
         if self.rates.len() < 2 {
@@ -160,8 +162,8 @@ impl Summary {
 }
 
 /// Returns the Hurst parameter H of counts per second; `None` if there are too few counts, or if the counts do not
-/// vary. The variance of means over m seconds falls as m^(2H-2) (Leland et al., *On the self-similar nature of Ethernet
-/// traffic*, 1994, section 3.1).
+/// vary. The variance of the means of m consecutive counts falls in proportion to m^(2H-2) (Leland et al., *On the
+/// self-similar nature of Ethernet traffic*, 1994, section 3.1).
 fn hurst(seconds: &[f64]) -> Option<f64> {
     if seconds.len() < MIN_HURST_SECONDS {
         return None;
@@ -191,7 +193,7 @@ fn hurst(seconds: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The log has two lines, one second apart. An earlier version gave it a rate of 2/s instead of 1/s.
+    /// The log has two lines, one second apart. An earlier version stated a rate of 2/s instead of 1/s.
     #[test]
     fn a_short_log_has_the_rate_of_the_time_that_it_covers() {
         let words = |whole_seconds, times: &[u64]| {
@@ -230,7 +232,8 @@ mod tests {
         let white: Vec<f64> = (0..4096).map(|_| random()).collect();
         let h = hurst(&white).unwrap();
         assert!((h - 0.5).abs() < 0.1, "{h}");
-        // Adds up sources whose active periods have a heavy-tailed length (alpha 1.4), which gives H = 0.8.
+        // Adds up sources whose active periods have heavy-tailed lengths (tail index 1.4). Theory gives H = 0.8 for the
+        // sum.
         let mut bursts = vec![0.0; 4096];
         for _ in 0..600 {
             let begin = (random() * 4096.0) as usize;

@@ -6,17 +6,18 @@ use jiff::fmt::strtime;
 
 /// Formats of a time with a time zone.
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
-/// Formats of a time without a time zone: HAProxy's, and those of programs in Python and Java. Times without a zone are
-/// read as UTC. A replay needs only differences of times, for which UTC is good enough.
+/// Formats of a time without a time zone: HAProxy's, and those of programs in Python and Java. loadline reads times
+/// without a zone as UTC. A replay uses only differences of times, so the zone does not matter.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Smaller numbers
-/// are process IDs, sizes and durations.
+/// may be process IDs, sizes or durations.
 pub(super) const MIN_EPOCH_S: f64 = 1e9;
-/// Maximum number of words of a line that are tried as a time if no time is in brackets.
+/// Number of words at the beginning of a line in which loadline looks for a time, if no time is in brackets.
 const MAX_WORDS: usize = 16;
 
-/// Finds the time in a line of text: the first time in brackets, otherwise the first word, or pair of neighbouring
-/// words, that is a time. Returns `None` if there is no time.
+/// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time, otherwise the
+/// first pair of neighbouring words. A number outside brackets must have a decimal point to count as a time. Returns
+/// `None` if there is no time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];
@@ -32,7 +33,7 @@ pub(super) fn in_text(text: &str) -> Option<f64> {
     })
 }
 
-/// Parses the value of a field: a date, or a number of seconds, milliseconds, micro- or nanoseconds.
+/// Parses the value of a JSON field: a date, or a number of seconds, milliseconds, microseconds or nanoseconds.
 pub(super) fn of_field(text: &str) -> Option<f64> {
     number(text).or_else(|| date(text))
 }

@@ -55,7 +55,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     unreadable.leave_out_of(all)
 }
 
-/// Returns the request of one command line, with remarks on options that have no effect here.
+/// Returns the request of one command line, and remarks on the options whose effects loadline does not imitate.
 fn request_of(words: &[Word], folder: &std::path::Path) -> Result<(Found, Vec<&'static str>), PlacedError> {
     let mut parsed = parse_command(words, folder)?;
     let remarks = std::mem::take(&mut parsed.remarks);
@@ -79,10 +79,10 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
 #[derive(Default)]
 struct ParsedOptions {
     method: Option<String>,
-    /// Headers from the option `-H`. These headers replace those from other options, wherever the options are on the
-    /// command line.
+    /// Headers from the option `-H`. A header from another option with the same name is not sent, whatever the order of
+    /// the options.
     headers: Vec<(String, String)>,
-    /// Headers from other options, such as `-A`.
+    /// Headers that options other than `-H` make, such as `-A`.
     made: Vec<(&'static str, String)>,
     /// Headers that the command line removes, with `-H 'NAME:'`.
     removed: Vec<String>,
@@ -258,7 +258,7 @@ impl ParsedOptions {
         self.made.push((name, value.into()));
     }
 
-    /// Returns the headers that are sent: those of `-H`, and those that other options make unless `-H` names them.
+    /// Returns the headers to send: the headers of `-H`, and the headers of other options that no `-H` names.
     fn all_headers(&mut self) -> Vec<(String, String)> {
         if !self.cookies.is_empty() {
             let cookies = self.cookies.join(";");

@@ -5,9 +5,9 @@
 pub(super) enum OptionEffect {
     Method,
     Header,
-    /// Adds to the body: the given text, or the content of `@FILE` without its line ends.
+    /// Adds the given text to the body, or the content of `@FILE` without line ends and NUL bytes.
     Data,
-    /// Adds to the body: the given text, or the unchanged content of `@FILE`.
+    /// Adds the given text to the body, or the unchanged content of `@FILE`.
     Binary,
     Raw,
     UrlEncoded,
@@ -22,7 +22,7 @@ pub(super) enum OptionEffect {
     User,
     Url,
     Compressed,
-    /// Turns off patterns in the URL, so that `{` and `[` are sent as they are.
+    /// Sends `{` and `[` in the URL as they are, instead of reading them as patterns for several URLs.
     GlobOff,
     /// Sends `.` and `..` in the path as they are.
     PathAsIs,
@@ -32,7 +32,8 @@ pub(super) enum OptionEffect {
     IgnoredWithValue,
     /// The option has an effect that loadline does not imitate. The text tells the user about this effect.
     Remark(&'static str),
-    /// Like `Remark`, but the option takes a value.
+    /// The option takes a value, and has an effect that loadline does not imitate. The text tells the user about this
+    /// effect.
     RemarkWithValue(&'static str),
     /// A multipart form (`-F`), which is not supported.
     Form,

@@ -1,7 +1,7 @@
 //! Reads URLs as curl does: recognises patterns that stand for several URLs, and resolves `..` in paths.
 
-/// Returns the first character that curl would read as part of a pattern for several URLs (`{a,b}`, `[1-3]`); `None`
-/// without a pattern. The brackets of an IPv6 address are no pattern.
+/// Returns the first character that curl would read as the beginning of a pattern for several URLs (`{a,b}`, `[1-3]`);
+/// `None` without a pattern. The brackets of an IPv6 address are no pattern.
 pub(super) fn pattern(url: &str) -> Option<char> {
     let authority = run::UrlParts::parse(url).authority;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);

@@ -24,8 +24,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns true if the whole text is one JSON object whose key `log` has an object with `entries`. The key `log` need
-/// not be the first.
+/// Returns true if the whole text is one JSON object, and the value of its key `log` is an object with the key
+/// `entries`. The key `log` need not be the first.
 fn has_log(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Probe {
@@ -40,8 +40,8 @@ fn has_log(text: &str) -> bool {
     serde_json::from_str::<Probe>(text).is_ok()
 }
 
-/// Headers of the recording that are not sent, because they belong to the connection, or because the client sets them
-/// itself.
+/// Recorded headers that loadline does not send as recorded, because they belong to the connection, or because loadline
+/// sets them itself.
 const CONNECTION_HEADERS: &[&str] =
     &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
 
@@ -164,7 +164,8 @@ fn found(entry: Entry) -> Result<Found, String> {
     Ok(Found::new(request, url))
 }
 
-/// Returns the reason why the server never got a request, or never answered the request; `None` if the server answered.
+/// Returns the reason why the server never got or never answered a request; `None` if the recording shows no such
+/// reason.
 fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let fetched = entry.fetched.as_ref().and_then(Value::as_str).unwrap_or_default();
@@ -194,7 +195,7 @@ mod tests {
         (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
     }
 
-    /// Reads a file with these entries. Each entry is given by a part of its `request` object and by the text after
+    /// Reads a file with these entries. Each pair has the last part of an entry's `request` object, and the text after
     /// this object.
     fn entries(all: &[(&str, &str)]) -> Imported {
         let entry = |(request, more): &(&str, &str)| {
