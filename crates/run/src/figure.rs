@@ -1,5 +1,6 @@
-//! JSON has no "not a number", so an undefined figure is written as `null`. [`Figure`] reads `null` back as
-//! not-a-number. A run with an undefined figure still loads, and the figure never turns into 0.
+//! Reads and writes measured figures in JSON. JSON has no "not a number", so loadline writes an undefined figure as
+//! `null`. [`Figure`] reads `null` back as not-a-number. A run with an undefined figure can therefore be read, and the
+//! figure never becomes 0.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -87,7 +88,8 @@ mod tests {
         inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
     }
 
-    /// A plan is checked before a run, so all its numbers are defined. A measured figure may be undefined.
+    /// loadline checks a plan before the run, so all numbers of the plan are defined. A measured figure may be
+    /// undefined.
     #[test]
     fn every_measured_figure_may_be_null() {
         let (mut run, plan) = (crate::schema(), schemars::schema_for!(crate::Plan).to_value());

@@ -1,4 +1,5 @@
-//! Chooses the trials whose samples are most informative: one trial for waiting threads, and one for running code.
+//! Chooses the trials with the most informative samples: one trial for waiting threads, and another one for running
+//! code.
 
 use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
@@ -12,7 +13,7 @@ impl Run {
     }
 
     /// Returns the trials with samples, in the order of [`Run::sampled_trial`]: the most informative trial comes first.
-    /// Trials that were sampled in fewer rounds than the first trial are left out.
+    /// Leaves out trials with fewer rounds of samples than the first trial.
     pub fn trials_by_samples(&self) -> Vec<usize> {
         let weight = |trial: &Trial| {
             let rounds = rounds(trial)?;
@@ -26,7 +27,7 @@ impl Run {
     }
 
     /// Returns the sampled threads of [`Run::sampled_trial`]. If no trial has samples, returns the last profile, which
-    /// has only the reasons for missing samples.
+    /// contains only the reasons for missing samples.
     pub fn sampled_waits(&self) -> Option<&WaitProfile> {
         fn of(trial: &Trial) -> Option<&WaitProfile> {
             trial.server.as_ref()?.waits.as_deref()
@@ -68,7 +69,8 @@ impl Run {
     }
 }
 
-/// Returns the number of rounds in which the threads or the databases of a trial were sampled; `None` without a round.
+/// Returns the number of rounds in which loadline sampled a trial's threads, or its databases if it sampled no threads.
+/// Returns `None` without a round.
 fn rounds(trial: &Trial) -> Option<f64> {
     let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);
     let of_databases = trial.databases.iter().map(|database| database.samples).max();

@@ -1,5 +1,5 @@
-//! Numbers of `run.json` in their shortest form: whole numbers without `.0`, derived figures without meaningless
-//! digits.
+//! Writes the numbers of `run.json` in short forms: whole numbers without `.0`, and derived figures with six
+//! significant digits.
 
 use std::collections::BTreeMap;
 
@@ -31,19 +31,20 @@ pub(crate) fn list<S: Serializer>(values: &[f64], s: S) -> Result<S::Ok, S::Erro
     s.collect_seq(values.iter().map(|value| Short(*value)))
 }
 
-/// Writes a list of numbers, some of which are missing.
+/// Writes a list of numbers; a missing number becomes `null`.
 pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S::Ok, S::Error> {
     s.collect_seq(values.iter().map(|value| value.map(Short)))
 }
 
-/// Writes the derived figures that have a value other than 0, by name. Figures of 0 are left out to keep the file
-/// small: half of the counters of a trial stay at 0. The reasons for missing figures are stored in the recording.
+/// Writes the derived figures that have a value other than 0, by name. Leaves out figures of 0, because half of a
+/// trial's counters stay at 0 and would make the file large. Also leaves out missing figures, because the recording
+/// contains the reasons.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
     let other_than_0 = all.iter().filter(|(_, reading)| reading.value() != Some(0.0));
     s.collect_map(other_than_0.filter_map(|(name, reading)| Some((name, derived(reading)?))))
 }
 
-/// Writes each cost with its name. Costs of 0 are left out.
+/// Writes each cost with its name. Leaves out costs of 0.
 pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Written {
@@ -55,7 +56,7 @@ pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result
     s.collect_map(other_than_0.filter_map(|(name, cost)| Some((name, written(cost)?))))
 }
 
-/// Returns a derived figure rounded to six digits. Newer code can compute the exact figure again from the samples.
+/// Returns a derived figure rounded to six digits. A newer version can compute the exact figure again from the samples.
 fn derived(reading: &Reading) -> Option<Short> {
     reading.value().map(|value| Short(six_digits(value)))
 }

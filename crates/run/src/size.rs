@@ -10,26 +10,27 @@ pub const SIZE_FORMAT: &str = "loadline-size/1";
 /// Maximum number of settings.
 pub const MAX_SIZE_STEPS: usize = 64;
 
-/// Resources of a server. Absent fields mean no limit.
+/// Resources of a server. A field without a value means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeSetting {
     /// Limit on the CPU time per second, in CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
-    /// Number of CPUs that the server may use.
+    /// Number of CPUs on which the server may run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Number of workers, which the command gets as `$WORKERS`.
+    /// Number of workers. The server's start command gets this number as `$WORKERS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Number of replicas, which the command gets as `$REPLICAS`.
+    /// Number of replicas. The server's start command gets this number as `$REPLICAS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
 }
 
 impl SizeSetting {
-    /// Returns the number of CPUs that the setting pays for; absent if the setting has no CPU limit.
+    /// Returns the number of CPUs that the setting allows: the smaller of its quota and its CPUs. Returns `None` if the
+    /// setting has no CPU limit.
     pub fn paid_cpus(&self) -> Option<f64> {
         let cpus = self.cpus.map(f64::from);
         match (self.quota, cpus) {
@@ -45,40 +46,40 @@ impl SizeSetting {
 pub struct SizeStep {
     /// Resources of the server.
     pub setting: SizeSetting,
-    /// Capacity; absent if the server met the objective at no rate.
+    /// Capacity; absent if the server met the objective at none of the tested rates.
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
-    /// Capacity that `what-if` predicts from the first run with a known capacity that is not a lower bound. Absent up
-    /// to and including that run, and if its data allow no prediction.
+    /// Predicted capacity. `what-if` predicts it from the run of the first setting whose capacity is known and no lower
+    /// bound. Absent up to and including this setting, and if the run's data do not suffice for a prediction.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// CPUs that the server used near the capacity.
     pub cpus_used: Option<f64>,
-    /// CPUs that the setting costs: the smaller of its quota and its CPUs. Without a limit, the CPUs that the server
-    /// used.
+    /// CPUs that the setting costs: the smaller of its quota and its CPUs. Without a limit, this is the number of CPUs
+    /// that the server used.
     pub cost_cpus: Option<f64>,
-    /// Share of the quota periods in which the quota ran out, at a load near the capacity.
+    /// Share of the CPU quota's periods in which the server used up the quota, at a load near the capacity.
     pub throttled_periods: Option<f64>,
-    /// Time for which threads were throttled at a load near the capacity, seconds per second.
+    /// Time for which the CPU quota stopped threads, at a load near the capacity, seconds per second.
     pub throttled_time: Option<f64>,
     /// Largest resident memory in any trial, bytes.
     pub rss_bytes: Option<f64>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// True if the capacity is only a lower bound. Either the search ended before any load was too much for the server,
-    /// or something other than the server was the limit.
+    /// True if the capacity is only a lower bound. Either the search ended before it found a load that was too high for
+    /// the server, or something other than the server was the limit.
     pub at_least: bool,
     /// Reason why the capacity is a lower bound, or why there is no capacity.
     pub limited: Option<String>,
-    /// Length of a search that would not end too early, seconds; absent if the search had enough time.
+    /// Time budget with which the search would not end too early, seconds; absent if the search had enough time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_s: Option<f64>,
     /// Expectations of the user and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectationResult>,
-    /// True if the server met the objective at some rate, and all expectations are met.
+    /// True if the server met the objective at some rate, and the setting meets all expectations.
     pub meets: bool,
     /// Folder of the run, relative to the folder of the result; absent if the server did not start.
     pub run: Option<String>,
@@ -106,7 +107,7 @@ pub struct PodAmounts {
     pub memory: Option<String>,
 }
 
-/// The `resources:` of a container in Kubernetes.
+/// The `resources:` section of a container in Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PodResources {
@@ -132,20 +133,20 @@ pub struct SizeResult {
     pub budget_s: f64,
     /// Part of the budget that was used, seconds.
     pub used_s: f64,
-    /// True if not all settings were measured.
+    /// True if the measurement ended before all settings were measured.
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law, fitted to the capacity as a function of the one resource that differs, in multiples
-    /// of the smallest amount of this resource. Lower bounds are left out. Absent with fewer than four capacities, or
-    /// if more than one resource differs.
+    /// Universal Scalability Law, fitted to the capacities of all settings. Its N is the amount of the one resource
+    /// that differs among the settings, in multiples of the smallest amount. The fit leaves out lower bounds. Absent
+    /// with fewer than four capacities, or if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,
     /// Indexes of settings that may be cheaper than `cheapest`: their capacities are only lower bounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub may_be_cheaper: Vec<usize>,
-    /// Budget with which no search would end too early, seconds; absent if all searches had enough time.
+    /// Time budget with which no search would end too early, seconds; absent if all searches had enough time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_budget_s: Option<f64>,
     /// Quantity that decides which setting is cheapest.

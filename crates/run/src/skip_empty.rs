@@ -1,4 +1,4 @@
-//! Conditions for fields that a run omits, for serde's `skip_serializing_if`.
+//! Conditions on which `run.json` omits a field, for serde's `skip_serializing_if`.
 
 /// Returns true if a count is zero.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

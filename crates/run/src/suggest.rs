@@ -1,8 +1,8 @@
-//! Suggestions for misspelt words: keys of a plan, names in tables, ids.
+//! Suggestions for misspelt words, such as keys of a plan, names in tables, and IDs.
 
-/// Returns the candidate closest to a wrong word; `None` if no candidate is close. A candidate is close if at most 1 +
-/// a third of the word's letters would have to change. A candidate is also close if it contains the wrong word, or the
-/// wrong word contains it.
+/// Returns the candidate that is closest to a wrong word, if it is close enough. The candidate is close enough if at
+/// most 1 + a third of the wrong word's letters have to change. It is also close enough if one of the two words
+/// contains the other.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));

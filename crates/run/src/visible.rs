@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-/// Ranges of characters that are invisible or reverse the text: bidirectional controls, zero-width characters, fillers,
-/// variation selectors and tags (Unicode's `Default_Ignorable_Code_Point`), line separators, annotations.
+/// Ranges of characters that are invisible or change the direction of the text: bidirectional controls, zero-width
+/// characters, fillers, variation selectors and tags (Unicode's `Default_Ignorable_Code_Point`), line separators,
+/// annotations.
 const INVISIBLE: &[(char, char)] = &[
     ('\u{ad}', '\u{ad}'),
     ('\u{34f}', '\u{34f}'),

@@ -1,5 +1,5 @@
-//! A short version of `fuzz/fuzz_targets/run_json.rs`. Mutated runs must load or be rejected, and never cause a panic.
-//! A run that loads must also survive saving and loading.
+//! A short version of `fuzz/fuzz_targets/run_json.rs`. loadline must read or reject a mutated run, and never panic. A
+//! run that was read must also stay readable after it is saved again.
 
 use loadline_run::{Absence, Column, CounterId, FORMAT, Hist, Recording, Run, Side, Trial, parse_run};
 
@@ -35,7 +35,7 @@ fn seed() -> String {
     serde_json::to_string(&run).unwrap_or_default()
 }
 
-/// Returns the next pseudo-random number (xorshift64*), so that every test run uses the same texts.
+/// Returns the next pseudo-random number (xorshift64*), with a fixed seed, so every test run uses the same texts.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;

@@ -1,5 +1,6 @@
-//! A short version of `fuzz/fuzz_targets/agent_lines.rs`. Mutated lines of an agent must be parsed or rejected, and
-//! never cause a panic. Parsed lines must serialize and merge. Lines that would take unlimited memory must be rejected.
+//! A short version of `fuzz/fuzz_targets/agent_lines.rs`. The parser must accept or reject a mutated line of an agent,
+//! and never panic. Accepted lines must serialize and merge. The parser must reject lines that would take unlimited
+//! memory.
 
 use loadline_run::{AgentReport, Hist, Incident, IncidentKind, LoadPart, Observed, Recording, Window};
 
@@ -25,7 +26,7 @@ fn lines() -> Vec<String> {
     reports.iter().map(|report| serde_json::to_string(report).unwrap_or_default()).collect()
 }
 
-/// Returns the next pseudo-random number (xorshift64*), so that every test run uses the same lines.
+/// Returns the next pseudo-random number (xorshift64*), with a fixed seed, so every test run uses the same lines.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;

@@ -1,5 +1,5 @@
-//! Stored runs in the format `loadline-run/1`, exactly as version 0.1.0 wrote them. These runs must load, match the
-//! schema, and keep every name and value when they are saved again.
+//! Stored runs in the format `loadline-run/1`, exactly as version 0.1.0 wrote them. loadline must read these runs, they
+//! must match the schema, and saving them again must keep every name and value.
 
 #![allow(clippy::unwrap_used)]
 
@@ -32,7 +32,8 @@ fn stored(name: &str) -> Value {
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(fields), Some(Value::Object(now))) => {
-            // A new file stores the recordings of all sides in one place.
+            // A new file stores the recordings of all sides in one place, so the field `recording` of a side is
+            // missing.
             let fields = fields.iter().filter(|(name, _)| *name != "recording");
             fields.for_each(|(name, value)| lost(value, now.get(name), &format!("{at}.{name}"), found));
         }
@@ -48,7 +49,7 @@ fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for figures that newer code computes again from the samples. A file keeps six digits of these figures.
+/// Returns true for figures that loadline computes again from the samples. A file contains six digits of these figures.
 fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
@@ -64,7 +65,7 @@ fn is_equal(old: &str, new: &str, path: &str) -> bool {
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
-/// Returns true for a figure without a value. A new file states the reason only with the samples.
+/// Returns true for a figure without a value. A new file contains the reason only in the recording.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
 }

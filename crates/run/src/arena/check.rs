@@ -1,5 +1,5 @@
-//! Checks of the user's arena file, before any server is started. An error names the file, the line of the table, and
-//! the field.
+//! Checks the user's file for `loadline arena`, which names servers and loads to compare. loadline checks the file
+//! before it starts any server. An error names the file, the line of the table, and the field.
 
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};
@@ -54,8 +54,8 @@ fn each<T>(
     Ok(())
 }
 
-/// Returns the beginning of a message, such as `line 7, `: the line of the table that has index `at` among the tables
-/// of this kind. Empty if there is none.
+/// Returns the beginning of an error message, such as `line 7, `. The number is the line of the table with the index
+/// `at` among the tables of this kind. Returns an empty text if there is no such table.
 fn line(text: &str, kind: &str, at: usize) -> String {
     let header = format!("[[{kind}]]");
     let lines = text.lines().enumerate().filter(|(_, line)| line.replace(' ', "").starts_with(&header));

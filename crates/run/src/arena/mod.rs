@@ -1,5 +1,5 @@
-//! Comparison of many servers: the file that a user writes, the state that a resumed comparison continues, and the
-//! result.
+//! Data types for `loadline arena`, which compares many servers: the user's file, the stored state of an unfinished
+//! comparison, and the result.
 
 pub(crate) mod check;
 pub(crate) mod plan;

@@ -14,7 +14,7 @@ pub struct ArenaPlan {
     /// Servers that are compared.
     #[serde(rename = "entry", deserialize_with = "crate::bounded::list::<{ MAX_ARENA_ENTRIES }, _, _>")]
     pub entries: Vec<ArenaEntry>,
-    /// Loads. Each server is tested with each load.
+    /// Loads. loadline tests each server with each load.
     #[serde(rename = "profile", deserialize_with = "crate::bounded::list::<{ MAX_ARENA_PROFILES }, _, _>")]
     pub profiles: Vec<ArenaProfile>,
     /// Resources that each server gets.
@@ -27,8 +27,8 @@ pub struct ArenaPlan {
 pub struct ArenaEntry {
     /// Name of the server in the results.
     pub name: String,
-    /// Shell command that starts the server in the folder of the arena file. If `image` is set, the command is instead
-    /// the arguments that follow the image's name.
+    /// Shell command that starts the server in the folder of the arena file. If `image` is set, `command` has the
+    /// arguments after the image's name instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// TCP port on which the server listens; absent with `url`.
@@ -79,12 +79,12 @@ pub struct ArenaProfile {
     pub new_connections: bool,
     /// Number of requests in flight per connection.
     pub pipeline: u32,
-    /// True for TLS. If loadline starts the server (`command` or `image`), the certificate is not verified.
+    /// True for TLS. If loadline starts the server (`command` or `image`), loadline does not verify the certificate.
     pub https: bool,
     /// True for HTTP/2.
     pub http2: bool,
-    /// Common rate at which CPU time, memory and response times are compared, requests per second. If absent, the rate
-    /// is half of the smallest capacity that a server has under this load.
+    /// Rate at which loadline compares the servers' CPU time, memory and response times, requests per second. If
+    /// absent, the rate is half of the smallest capacity that any server has under this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Warm-up of each turn (one measurement of one server), seconds. A server with a just-in-time compiler may need
@@ -125,7 +125,7 @@ impl Default for ArenaProfile {
     }
 }
 
-/// Parts of an answer that are compared.
+/// Parts of a server's answer that loadline compares with the first server's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerCheck {

@@ -28,7 +28,7 @@ pub enum ArenaRefusalKind {
     NotOverloaded,
     /// The server or the machine paused.
     Stall,
-    /// Requests failed, or the server met the objective at no rate.
+    /// Requests failed, or the server met the objective at none of the tested rates.
     Errors,
     /// The server cannot keep up with the common rate of the load.
     TooSlow,
@@ -39,8 +39,8 @@ pub enum ArenaRefusalKind {
 }
 
 impl ArenaRefusalKind {
-    /// Returns true if the capacity of the cell is known only as a lower bound. The server is then measured at the
-    /// common rate, and its figures are shown without a rank.
+    /// Returns true if the capacity of the cell (one server under one load) is known only as a lower bound. loadline
+    /// still measures such a server at the common rate, and shows its figures without a rank.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }

@@ -27,7 +27,8 @@ pub struct ArenaResult {
     pub interrupted: bool,
     /// Loads, in the order of the file.
     pub profiles: Vec<ArenaProfileResult>,
-    /// One cell for each server under each load. The cells of one load follow each other, the best group first.
+    /// One cell (result) for each server under each load. The cells of the same load are adjacent, and the best group
+    /// comes first.
     pub cells: Vec<ArenaCell>,
     /// Difference between two starts of the same server, one entry per load.
     pub noise: Vec<ArenaNoise>,
@@ -47,7 +48,8 @@ pub struct ArenaProfileResult {
     pub common_rate: Option<f64>,
     /// Number of rounds of measurements (turns), including an incomplete last round.
     pub rounds: u32,
-    /// Number of groups of servers that cannot be told apart; 0 if no server is ranked.
+    /// Number of groups of servers; 0 if no server has a rank. The servers of a group cannot be told apart by their CPU
+    /// time per request.
     pub groups: u32,
 }
 
@@ -60,9 +62,10 @@ pub struct ArenaCell {
     /// Name of the load profile.
     pub profile: String,
     /// Number of the server's group, from 1 (the best). A group consists of servers that cannot be told apart by their
-    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. Absent if the result was refused.
+    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. Absent if the server gets no group under
+    /// this load.
     pub group: Option<u32>,
-    /// Reason why this server gets no group under this load, in one sentence; absent if it gets one.
+    /// Reason why this server gets no group under this load, in one sentence; absent if the server gets a group.
     pub refused: Option<String>,
     /// Kind of the reason in `refused`.
     pub refused_kind: Option<ArenaRefusalKind>,
@@ -81,10 +84,10 @@ pub struct ArenaCell {
     pub p99_us: Option<Estimate>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Number of measurements (turns) that count, for this server under this load.
+    /// Number of valid measurements (turns) of this server under this load.
     pub turns: u32,
-    /// Names of the servers in the same group that differ measurably from this server. Both are in one group because a
-    /// third server, which lies between them, differs from neither.
+    /// Names of the servers in the same group that differ measurably from this server. Two such servers are in one
+    /// group because the CPU time of a third server lies between theirs and differs measurably from neither.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Folder with the run of the capacity search, relative to the folder of the comparison.
@@ -106,7 +109,7 @@ pub struct ArenaCapacity {
     pub high: f64,
 }
 
-/// Difference between two starts of the same server: the noise of the comparison.
+/// Measured difference between two starts of the same server. This difference shows the noise of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaNoise {

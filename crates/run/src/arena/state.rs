@@ -1,5 +1,5 @@
 //! Everything measured so far in a comparison of many servers. The state is stored after each build, search and turn,
-//! so that an interrupted comparison can continue. The result of the comparison is a pure function of the state.
+//! so that an interrupted comparison can continue. The result of the comparison depends on nothing but the state.
 
 use serde::{Deserialize, Serialize};
 
@@ -120,7 +120,8 @@ pub struct ArenaSearch {
 pub struct ArenaTurn {
     /// Server and load of the turn.
     pub place: ArenaPlace,
-    /// True for turns of a server that was started a second time; comparing both starts shows the noise.
+    /// True if the turn measured a server that loadline had started a second time. The difference between both starts
+    /// shows the noise of the comparison.
     pub twin: bool,
     /// Number of the round, from 0.
     pub round: u32,

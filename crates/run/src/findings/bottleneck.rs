@@ -15,7 +15,7 @@ pub struct Bottleneck {
     /// Confidence, from 0 (a guess) to 1 (counters on the side of the bottleneck show every condition of the verdict).
     #[serde(with = "Figure")]
     pub confidence: f64,
-    /// Level of certainty that belongs to `confidence`.
+    /// Level of certainty (a word) for the number in `confidence`.
     pub sureness: Certainty,
     /// The verdict in one sentence.
     pub sentence: String,
@@ -23,7 +23,7 @@ pub struct Bottleneck {
     pub evidence: Vec<Evidence>,
     /// Ruled-out bottlenecks, with the reasons.
     pub ruled_out: Vec<RuledOut>,
-    /// Bottleneck that would follow after this one is removed; absent if it is unknown.
+    /// Bottleneck that would limit the server if this bottleneck were removed; absent if it is unknown.
     pub next: Option<NextBottleneck>,
     /// Missing data that would have made the verdict more certain.
     pub missing: Vec<String>,
@@ -43,8 +43,8 @@ pub struct Bottleneck {
     /// Counts of processes, threads or connections that match the server's number of concurrent requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
-    /// Reasons that lowered the confidence. While a run is judged, these reasons are kept apart from the sentence of
-    /// the verdict, because an experiment may raise the confidence again.
+    /// Reasons that lowered the confidence. While loadline judges a run, it does not yet append these reasons to the
+    /// verdict's sentence, because an experiment may raise the confidence again.
     #[serde(skip)]
     pub caveats: Vec<Caveat>,
 }
@@ -129,7 +129,7 @@ pub struct Margin {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counted {
-    /// Kind of what was counted: `children`, `threads` or `connections`.
+    /// Kind of the counted things: `children` (processes), `threads` or `connections`.
     pub what: String,
     /// Number of counted processes, threads or connections.
     #[serde(with = "Figure")]
@@ -151,12 +151,12 @@ pub struct RuledOut {
     pub why: String,
 }
 
-/// The bottleneck that would follow the current one.
+/// The bottleneck that would limit the server if the current bottleneck were removed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NextBottleneck {
-    /// ID of the bottleneck that would follow, one of [`BOTTLENECKS`].
+    /// ID of this next bottleneck, one of [`BOTTLENECKS`].
     pub id: String,
     /// Rate at which this bottleneck would limit the server, requests per second; absent if it cannot be computed.
     pub rate: Option<f64>,

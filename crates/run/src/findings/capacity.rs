@@ -14,8 +14,8 @@ pub struct Capacity {
     /// Capacity, requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// Lowest offered rate at which the objective was not met; absent if there was no such rate. If the capacity was
-    /// estimated from windows, rates below the capacity do not count.
+    /// Lowest offered rate at which the objective was not met; absent if there was no such rate. If loadline estimated
+    /// the capacity from many short measurements (windows), failures below the capacity do not count.
     pub failed_at: Option<f64>,
     /// The limit broken at `failed_at`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
@@ -37,7 +37,8 @@ pub struct Capacity {
     /// the budget was used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_s: Option<f64>,
-    /// Lower end of the capacity's 95 % interval, requests per second; absent if the windows do not give an interval.
+    /// Lower end of the capacity's 95 % interval, requests per second; absent if the measured windows do not suffice
+    /// for an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of the capacity's 95 % interval, requests per second.
@@ -46,11 +47,11 @@ pub struct Capacity {
     /// Number of the search's measured windows from which the capacity was computed.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
-    /// Coefficient of variation of the capacities of the repeats; absent without repeats. With repeats, the interval of
-    /// the capacity is computed from the capacities of the repeats.
+    /// Coefficient of variation of the capacities that the repeats of the run measured; absent without repeats. With
+    /// repeats, the interval of the capacity comes from these capacities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
-    /// Time that was left out because of disturbances, and the capacity with this time included.
+    /// Time that loadline left out because of disturbances, and the capacity with this time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<ExcludedTime>,
     /// Set if the load itself was the limit: the server did not miss the objective, and more connections would have
@@ -70,7 +71,7 @@ pub struct ClosedLoopSource {
 }
 
 impl ClosedLoopSource {
-    /// Returns the source in words.
+    /// Describes the source in words.
     pub fn words(&self) -> String {
         match self.open_held {
             Some(rate) => format!("closed loop: in an open loop only {} was held", quantity(rate, Unit::PerSecond)),
@@ -112,7 +113,7 @@ fn no_windows(n: &usize) -> bool {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ExcludedTime {
-    /// Length of the left-out time within the windows, seconds.
+    /// Length of the left-out time within the measured windows, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
     /// Number of pauses of a generator's host.

@@ -45,7 +45,7 @@ pub enum Relation {
     /// The value must not be above the limit.
     #[serde(rename = "at most")]
     AtMost,
-    /// The value must equal the limit. Unknown words in older runs are read as `Equals`.
+    /// The value must equal the limit. loadline reads an unknown word in a stored run as `Equals`.
     #[default]
     #[serde(rename = "equals", other)]
     Equals,

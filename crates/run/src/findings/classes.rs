@@ -90,7 +90,8 @@ impl ClassPart {
     }
 }
 
-/// Findings about one class of requests. The reported trial is the trial `loaded` of [`crate::Picks`].
+/// Findings about one class of requests. The trial that [`crate::Picks::loaded`] names is called the reported trial
+/// here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -133,8 +134,8 @@ pub struct ClassFinding {
     pub server_cpu_share: Option<f64>,
 }
 
-/// Method and summary of the CPU costs per class. The costs are estimated from short windows. In each window, one class
-/// has a larger share of the requests than in the mix.
+/// Method and summary of the CPU costs per class. loadline estimates the costs from short measurements (windows). In
+/// each window, one class has a larger share of the requests than in the mix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -143,7 +144,7 @@ pub struct ClassCosts {
     pub windows: usize,
     /// Index in `classes` of the class that takes the largest part of the server's CPU time in this mix.
     pub dearest: Option<usize>,
-    /// True if the 95 % interval of the CPU time of the class `dearest` lies above those of all other classes.
+    /// True if the 95 % interval of the CPU time of the class `dearest` lies above the intervals of all other classes.
     pub sure: bool,
     /// The method in one sentence.
     pub how: String,

@@ -21,8 +21,8 @@ pub struct Comparison {
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsCost>,
-    /// Weaknesses of the comparison in sentences, for example windows without responses, or a budget that was too
-    /// short.
+    /// Weaknesses of the comparison in sentences, for example measured windows without responses, or a time budget that
+    /// was too short.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Order in which two live servers took turns; absent for stored runs.
@@ -129,7 +129,7 @@ pub struct WindowOrder {
     pub at_once: bool,
 }
 
-/// Curves of both sides; a curve is empty if there is no data.
+/// Curves of both sides. A curve without data is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -225,7 +225,7 @@ pub struct ComparedFigure {
     /// after its window ended. The failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
-    /// Sentence about what the numbers of this row do not show; absent if the numbers show everything.
+    /// Sentence about something that the numbers of this row do not show; absent if there is nothing to add.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }
@@ -251,9 +251,9 @@ pub enum NeededData {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonResult {
-    /// The new side is better. The name is used for all figures, also for figures that are not times.
+    /// The new side is better. The word `faster` is also used for figures that are not times.
     Faster,
-    /// The new side is worse. The name is used for all figures, also for figures that are not times.
+    /// The new side is worse. The word `slower` is also used for figures that are not times.
     Slower,
     /// The difference is below the threshold.
     Same,

@@ -14,8 +14,8 @@ pub struct CourseFinding {
     /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into equal parts.
     pub parts: Vec<CoursePart>,
     /// Highest rate that met the objective and that is below the rates of all failed parts, requests per second. If any
-    /// part failed, each part that passed counts with the lower of its two rates. Absent if even the lowest rate
-    /// failed.
+    /// part failed, each part that passed counts with the lower of its start rate and its end rate. Absent if even the
+    /// lowest rate failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.

@@ -1,6 +1,6 @@
 //! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
-//! objective. The judge crate makes these decisions. Report, terminal and exit status read these decisions, so they
-//! always agree.
+//! objective. The judge crate makes these decisions. Report, terminal and exit status use these decisions, and
+//! therefore always agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +60,8 @@ pub struct Picks {
     pub full: Option<usize>,
     /// Trial with the fewest clients.
     pub unloaded: Option<usize>,
-    /// Trial with the lowest offered rate at which the objective was not met. If the capacity was estimated from
-    /// windows, rates below the capacity do not count.
+    /// Trial with the lowest offered rate at which the objective was not met. If loadline estimated the capacity from
+    /// many short measurements (windows), failures below the capacity do not count.
     pub failing: Option<usize>,
     /// Trial whose load gave the capacity.
     pub at_capacity: Option<usize>,
@@ -97,8 +97,8 @@ pub struct Outcome {
     pub held: bool,
     /// Limit that the trial broke; absent if it broke none.
     pub breach: Option<Breach>,
-    /// Probability, 0 to 1, that the server meets the objective at the trial's open-loop rate, judged only from this
-    /// trial. 0.5 means no evidence.
+    /// Probability, 0 to 1, that the server meets the objective at the trial's open-loop rate. The probability comes
+    /// only from this trial. 0.5 means no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }
@@ -228,8 +228,8 @@ pub enum Failure {
     /// No request completed in any trial. Runs that only watch external load, or that only time calls, do not fail for
     /// this reason.
     NothingCompleted,
-    /// Every request failed during one stretch of time, whatever the load was. The run therefore measured two different
-    /// states of the server.
+    /// Every request failed during one period of the run, whatever the load was. The run therefore measured two
+    /// different states of the server.
     FailedStretch,
     /// A check of an experiment failed.
     Check,

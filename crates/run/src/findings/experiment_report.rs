@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::FigureUnit;
 use crate::figure::Figure;
 
-/// Tables and charts of an experiment. The experiment makes these tables and charts again when an old run is read.
+/// Tables and charts of an experiment. When loadline reads an old run, it makes the tables and charts again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -17,7 +17,7 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Measured times that are compared if two runs of this experiment are compared.
+    /// Measured times to compare between two runs of this experiment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
     /// True if the trials have different servers, each with a verdict in its table row. A common verdict for all trials
@@ -33,7 +33,8 @@ pub struct ExperimentReport {
 pub struct ComparedTime {
     /// Description of the measured operation.
     pub name: String,
-    /// Names under which a trial's results may hold the value. The first name that is present counts.
+    /// Names under which a trial's results may hold the value. The first of these names that the results contain is
+    /// used.
     pub values: Vec<String>,
 }
 
@@ -96,7 +97,7 @@ impl ChartSeries {
         Self { name: name.into(), x, y }
     }
 
-    /// Returns the points.
+    /// Returns the points as pairs (x, y).
     pub fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         self.x.iter().copied().zip(self.y.iter().copied())
     }
@@ -142,7 +143,8 @@ pub struct ResultColumn {
     pub name: String,
     /// True if the column holds numbers, aligned to the right.
     pub numeric: bool,
-    /// Rank for narrow output, where columns with the highest rank are dropped first. Columns with rank 0 always stay.
+    /// Rank of the column. Narrow output leaves out the columns with the highest ranks first, and never a column with
+    /// rank 0.
     pub rank: u8,
 }
 

@@ -1,4 +1,4 @@
-//! Units of the figures in the findings. `run.json` holds the symbol.
+//! Units of the figures in the findings. `run.json` contains each unit's symbol.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub enum FigureUnit {
     /// Number of CPUs.
     #[serde(rename = "processors")]
     Cpus,
-    /// Requests in flight.
+    /// Number of requests in flight.
     #[serde(rename = "requests")]
     Requests,
     /// Mean events per request.

@@ -24,7 +24,7 @@ pub struct Fit {
     pub r2: f64,
     /// Number of fitted points.
     pub points: usize,
-    /// Sentence about how far the fitted curve can be trusted.
+    /// Sentence about the reliability of the fitted curve.
     pub quality: String,
 }
 

@@ -12,8 +12,8 @@ pub struct History {
     pub directory: String,
     /// True if a change decides the exit status, that is, if one of `changes` has `fails` set.
     pub fails: bool,
-    /// Number of runs at the end of each series that count as recent. A change that is not visible without these runs
-    /// is new.
+    /// Number of runs at the end of each series that count as recent. A change is new if it is not visible without
+    /// these runs.
     pub recent: usize,
     /// Smallest relative change that decides the exit status.
     pub threshold: f64,
@@ -49,7 +49,7 @@ pub struct HistoryChange {
     /// Mean of the runs between the previous change and this one: the arithmetic mean for shares, otherwise the
     /// geometric mean.
     pub before: f64,
-    /// Mean of the runs between this change and the next one, computed as `before` is.
+    /// Mean of the runs between this change and the next one, computed in the same way as `before`.
     pub after: f64,
     /// Relative change of the mean. For a figure that is a share, the difference of the two means.
     pub change: f64,

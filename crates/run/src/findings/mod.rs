@@ -77,7 +77,7 @@ pub struct Findings {
     pub knee: Option<Knee>,
     /// Bottleneck of the run, with its evidence.
     pub bottleneck: Bottleneck,
-    /// Upstream services of the server, nearest first, and how busy they were.
+    /// Upstream services of the server, nearest first, and their utilization.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<UpstreamLoad>,
     /// Result of the experiment that tests the verdict.
@@ -107,7 +107,7 @@ pub struct Findings {
     /// Findings for each class in a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
-    /// Method and summary of the server costs per class, if there are any.
+    /// Method and summary of the server's costs per class; absent without these costs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_costs: Option<crate::ClassCosts>,
     /// Quantities that grew throughout a long window under constant load, as in a memory leak, or a throughput that

@@ -13,8 +13,8 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// The lever of the bottleneck that the verdict names changed throughput (or the response time) as predicted.
     Proven,
-    /// The experiment agrees with the verdict, or found a cause that was unknown. The cause is not proven, because no
-    /// effect was predicted, or because no lever tests the cause directly.
+    /// The experiment agrees with the verdict, or found a cause that was unknown. The cause is not proven, because
+    /// loadline predicted no effect, or because no lever tests the cause directly.
     Supported,
     /// The experiment contradicts the verdict: the bottleneck's lever had hardly any effect, or another cause has the
     /// effect. `why` has the measurements.
@@ -36,7 +36,8 @@ pub enum ProofMetric {
     /// Requests completed per second, with closed-loop clients.
     #[default]
     Throughput,
-    /// Median response time at a fixed offered rate. The mean and the other percentiles also need a fixed rate.
+    /// Median response time at a fixed offered rate. loadline measures the mean and the other percentiles at a fixed
+    /// rate, too.
     P50,
     /// Mean response time.
     Mean,
@@ -107,7 +108,7 @@ pub struct Proof {
     /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// Effect of each lever in `switched`, in the order of measurement. If a lever has several entries, the last one
+    /// Effect of each lever in `switched`, in the order of measurement. If a lever has several entries, the last entry
     /// counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
@@ -120,7 +121,7 @@ pub struct Proof {
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
 impl Proof {
-    /// Returns the elasticities that add up to 1 together with the remainder.
+    /// Returns the elasticities whose sum, together with the remainder, is 1.
     pub fn parts(&self) -> impl Iterator<Item = &Elasticity> {
         self.elasticities.iter().filter(|elasticity| elasticity.is_part())
     }
@@ -273,8 +274,8 @@ pub enum ElasticityBasis {
     /// Upper bound: the sum of the elasticities of this resource and of another resource. The levers of both resources
     /// slow both of them, so the sum cannot be divided.
     Joint,
-    /// Unknown, because the lever took a much smaller share of the resource than it was ordered to take. The elasticity
-    /// may have any value.
+    /// Unknown, because the lever took away a much smaller share of the resource than requested. The elasticity may
+    /// have any value.
     Open,
 }
 
@@ -303,8 +304,8 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Returns true if this elasticity is one of the parts that, together with the remainder, add up to 1. The
-    /// elasticities of the number of CPUs and of the load are not among these parts.
+    /// Returns true if this elasticity is part of the sum that is 1 together with the remainder. The elasticities of
+    /// the number of CPUs and of the load are not part of this sum.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -324,14 +325,14 @@ pub struct ProofTrial {
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
     /// Response times of the requests due in each slot, without the time right after a lever was switched. Each pair
-    /// holds the index of a histogram bucket and the bucket's count. Every 64 buckets cover a factor of two, and the
+    /// contains the index of a histogram bucket and the bucket's count. Every 64 buckets cover a factor of two, and the
     /// first bucket ends at 1.024 us. Only open-loop loads record response times per slot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
-    /// Value after all levers were switched off, divided by the value in slots in which no lever was on. The value is
-    /// throughput, or the median response time of an open loop.
+    /// Value after all levers were switched off, divided by the value in the slots in which no lever was on. In a
+    /// closed loop, the value is the throughput. In an open loop, the value is the median response time.
     pub after: Option<f64>,
 }
 
@@ -341,12 +342,12 @@ impl ProofTrial {
         trials.iter().rfind(|trial| trial.lever(CPU_COUNT_LEVER).is_none())
     }
 
-    /// Returns the last trial in which a lever was used.
+    /// Returns the last trial that used a lever; `None` if no trial used it.
     pub fn of_lever<'a>(trials: &'a [Self], lever: &str) -> Option<&'a Self> {
         trials.iter().rfind(|trial| trial.lever(lever).is_some())
     }
 
-    /// Returns the slots of a lever, if it was used in this trial.
+    /// Returns the slots of a lever; `None` if this trial did not use the lever.
     pub fn lever(&self, id: &str) -> Option<&LeverSlots> {
         self.levers.iter().find(|lever| lever.lever == id)
     }
@@ -373,7 +374,7 @@ pub struct LeverSlots {
     /// Measured speed of the resource per slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
-    /// Share of the resource that the lever was ordered to take, 0 to 1. Absent in runs before 26 November 2026.
+    /// Share of the resource that loadline told the lever to take, 0 to 1. Absent in runs before 26 November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
     /// Share of the resource that a CPU thief (a lever that takes CPU time) took while the thief was on, 0 to 1. Absent

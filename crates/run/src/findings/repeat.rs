@@ -1,4 +1,5 @@
-//! Repeats of a whole load as parts of one run. Only repeats show how much the figures vary from one load to the next.
+//! Repeats: one run makes its whole load several times. Only repeats show how much the figures vary from one load to
+//! the next.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +25,12 @@ pub struct Repeat {
     /// 99th percentile of the response time in the decisive trial of the repeat, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
-    /// Names of the response times that are lower bounds, because too many requests were not answered.
+    /// Names of the percentiles that are lower bounds, because too many requests were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Capacity, requests per second; absent if the objective was met at no rate.
+    /// Capacity, requests per second; absent if the server met the objective at none of the tested rates.
     pub capacity: Option<f64>,
-    /// Lower end of the 95 % interval of `capacity`, computed only from the windows of this repeat.
+    /// Lower end of the 95 % interval of `capacity`, computed only from the measured windows of this repeat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end of the 95 % interval of `capacity`.

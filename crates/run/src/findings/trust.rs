@@ -9,7 +9,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trust {
-    /// Highest rate of the generator with the null driver, which uses no network, requests per second; absent if not
+    /// Highest rate of the generator without a network (with its null driver), requests per second; absent if not
     /// measured.
     pub generator_ceiling: Option<f64>,
     /// Throughput of the decisive trial as a share of `generator_ceiling`, 0 to 1.
@@ -23,34 +23,33 @@ pub struct Trust {
     pub held: Vec<String>,
     /// CPU time of the probe (the part of loadline that reads counters) as a share of one CPU.
     pub probe_share: Option<f64>,
-    /// Share of the run's time that was spent in measured windows, 0 to 1. The rest is start, warm-up, drain and other
-    /// time.
+    /// Share of the run's time in which loadline measured, 0 to 1. The rest is start, warm-up, drain and other time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
-    /// How the run's time was spent.
+    /// Division of the run's time among its activities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<TimeSpent>,
 }
 
-/// How the time of a run was spent, in seconds. Only `measured_s` counts time in which the server was measured under
-/// load.
+/// Division of a run's time among its activities, in seconds. Only `measured_s` is time in which loadline measured the
+/// server under load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TimeSpent {
-    /// Time in measured windows of trials.
+    /// Time in the measured windows of all trials.
     #[serde(with = "Figure")]
     pub measured_s: f64,
     /// Time spent observing both sides without load.
     #[serde(with = "Figure")]
     pub at_rest_s: f64,
-    /// Time for starting agents and observers, and for waiting until all start together.
+    /// Time for starting generators and observers, and for waiting until all of them are ready.
     #[serde(with = "Figure")]
     pub start_s: f64,
     /// Time spent on warm-ups, seconds.
     #[serde(with = "Figure")]
     pub settle_s: f64,
-    /// Time from the end of a window until all data was collected.
+    /// Time from the end of a measured window until all data was collected.
     #[serde(with = "Figure")]
     pub drain_s: f64,
     /// Time for everything else: starting a server, first requests, judging, saving.

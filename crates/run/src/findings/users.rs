@@ -11,11 +11,11 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UsersFinding {
-    /// Largest number of users for which most windows met the objective; absent if there was no such number.
+    /// Largest number of users for which most measured windows met the objective; absent if there was no such number.
     pub held: Option<u32>,
     /// Smallest number of users above `held` for which the objective was not met; absent if there was none.
     pub failed: Option<u32>,
-    /// Capacity estimate from the late requests of all windows; absent if no estimate is possible.
+    /// Capacity estimate from the late requests of all measured windows; absent if no estimate is possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<crate::Estimate>,
     /// Limit that was broken at `failed`, in words: `p99 was 30 ms`.
@@ -25,6 +25,6 @@ pub struct UsersFinding {
     pub rate: f64,
     /// Think time of a user between two requests.
     pub think: ThinkTime,
-    /// Number of windows with `held` or `failed` users, which determine these two bounds.
+    /// Number of measured windows with `held` or `failed` users. These windows determine both bounds.
     pub windows: usize,
 }

@@ -1,4 +1,4 @@
-//! Universal Scalability Law by N. Gunther. Crate `judge` uses the names of the coefficients, and report pages draw
+//! Universal Scalability Law by N. Gunther. The crate `judge` uses the names of the coefficients, and report pages draw
 //! curves with [`usl_rate`].
 
 use crate::Fit;

@@ -31,20 +31,20 @@ pub enum WaitCause {
     Peer,
 }
 
-/// A cause because of which requests wait inside a server.
+/// A cause of waits of requests inside a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitFinding {
     /// Cause of the wait.
     pub cause: WaitCause,
-    /// Name of the lock, function, statement or file that requests wait for; the address if there is no name. If the
-    /// cause is busy connections, the name of the process at the other end.
+    /// Name of the lock, function, statement or file that requests wait for, or its address if it has no name. If
+    /// requests wait for a connection, this is the name of the process at the connection's other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Name of the process, with its ID if it is the only process of this name.
     pub process: String,
-    /// Kind of things that `threads` and `of` count: connections, goroutines or processes; empty for threads.
+    /// Kind of the things that `threads` and `of` count: connections, goroutines or processes; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub counted: String,
     /// Mean number of threads that wait because of this cause, or mean number of busy connections.
@@ -56,10 +56,11 @@ pub struct WaitFinding {
     /// Mean number of requests that wait for a connection; absent if the cause has no such count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<f64>,
-    /// Usual activity of the thread that holds the lock; absent if unknown.
+    /// Most frequent activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
-    /// True if the holder is only probable: the lock stores no owner, and other threads that use the lock were active.
+    /// True if loadline only supposes which thread holds the lock. The lock then stores no owner, and other threads
+    /// that use the lock were active.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holder_probable: bool,
     /// System call in which the holder waits for a disk, with its file; empty for other activities.

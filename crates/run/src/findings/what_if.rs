@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Estimate;
 use crate::figure::Figure;
 
-/// Changes that are made together. Absent fields mean no change.
+/// Changes that the user asks about, all made at once. A field without a value means no change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -104,7 +104,7 @@ pub struct LoadPoint {
 pub struct WhatIf {
     /// Change that the user asked about.
     pub change: Change,
-    /// Each part of the change, with the value that it replaces, in words: `8 workers instead of 4`.
+    /// Each changed quantity in words, with its value in the run: `8 workers instead of 4`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
     /// Number of users; by default the number of users in the run's decisive trial. If the question is about arrivals,

@@ -177,7 +177,7 @@ fn round_significant(value: f64) -> f64 {
         return value;
     }
     // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
-    // Multiplying by a factor just above 1 rounds halves up, as readers expect; without the factor, the formatter would
+    // Multiplying by a factor just above 1 rounds halves up, as readers expect. Without the factor, the formatter would
     // round halves to even.
     format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
 }
@@ -193,8 +193,8 @@ fn separated(digits: &str) -> String {
     out
 }
 
-/// Formats a value for machines: the shortest text that reads back as the same value, or an empty text for a missing
-/// value.
+/// Formats a value for other programs: the shortest text that parses as exactly this value, or an empty text for a
+/// missing or infinite value.
 pub fn machine(value: f64) -> String {
     if value.is_finite() { format!("{value}") } else { String::new() }
 }

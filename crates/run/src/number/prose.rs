@@ -1,9 +1,10 @@
-//! Formatting of numbers in sentences: whole numbers in full, all others in three significant digits.
+//! Formatting of numbers in sentences. Whole numbers are written in full, and other numbers with at least three
+//! significant digits.
 
 use super::separated;
 
-/// Formats a number with three significant digits, or a whole number in full, with separated thousands: `0.0123`,
-/// `4.56`, `78.9`, `12,345`.
+/// Formats a number with separated thousands: a whole number in full, another number with three significant digits, but
+/// never without its whole part. Examples: `0.0123`, `4.56`, `78.9`, `12,345`.
 pub fn figure(x: f64) -> String {
     if !x.is_finite() {
         return "unknown".into();
@@ -32,7 +33,7 @@ pub fn grew(share: f64) -> String {
     }
 }
 
-/// Formats a duration in microseconds with the unit that a person would use.
+/// Formats a duration, given in microseconds, in microseconds, milliseconds or seconds.
 pub fn duration(us: f64) -> String {
     match us.abs() {
         t if t >= 1e6 => format!("{} s", figure(us / 1e6)),
@@ -56,7 +57,8 @@ pub fn rate(per_s: f64) -> String {
     format!("{}/s", figure(per_s))
 }
 
-/// Formats a request rate as a whole number. A rate below 10/s gets three digits, so a small rate is never shown as 0.
+/// Formats a request rate as a whole number. A rate below 10/s is written with three significant digits, so a small
+/// rate is never shown as 0.
 pub fn whole_rate(per_s: f64) -> String {
     if per_s.abs() < 10.0 { rate(per_s) } else { format!("{per_s:.0}/s") }
 }

@@ -1,5 +1,5 @@
-//! Databases that a server uses, given by `--behind`. Passwords of databases stay in memory: no stored plan, no run and
-//! no message to an agent contains them.
+//! Databases that a server uses, which the user names with `--behind`. Passwords of databases stay in memory: no stored
+//! plan, no run and no message to an agent contains them.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ pub struct Behind {
     /// Host name, address, or path: for PostgreSQL the directory of its unix socket, for other databases the unix
     /// socket itself.
     pub host: String,
-    /// Port, which is also a part of the name of PostgreSQL's unix socket.
+    /// TCP port. For PostgreSQL, the port is also a part of the unix socket's name.
     pub port: u16,
     /// User; empty for the database's default.
     pub user: String,
@@ -85,7 +85,7 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// Returns the path of the unix socket, if the database is reached by a unix socket.
+    /// Returns the path of the database's unix socket; `None` for a database with a host name or an address.
     pub fn socket(&self) -> Option<PathBuf> {
         let is_path = self.host.starts_with('/');
         is_path.then(|| match self.kind {
@@ -109,8 +109,8 @@ impl Behind {
         crate::visible(&(host + &database)).into_owned()
     }
 
-    /// Returns the URL of the database as a target, without the password. The user is a parameter of this URL, because
-    /// the user in front of a host is a secret in URLs of other protocols.
+    /// Returns the URL of the database as a target, without the password. The URL has the user as a parameter
+    /// (`?user=`). In front of the host, loadline would hide the user as a secret, as in URLs of other protocols.
     pub fn target_url(&self) -> String {
         let user = if self.user.is_empty() { String::new() } else { format!("?user={}", encoded(&self.user)) };
         match self.socket() {
@@ -152,7 +152,7 @@ impl Behind {
         Ok(found)
     }
 
-    /// Takes host and port from a URL.
+    /// Sets host and port from the part of a URL that contains both.
     fn set_place(&mut self, place: &str) -> Result<(), String> {
         let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':')),
@@ -164,7 +164,7 @@ impl Behind {
         port.filter(|port| !port.is_empty()).map_or(Ok(()), |port| self.set("port", port))
     }
 
-    /// Sets the field that belongs to a parameter of PostgreSQL's connection strings.
+    /// Sets the field for one parameter of a PostgreSQL connection string, such as `port`.
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "host" | "hostaddr" => self.host = value.into(),
@@ -180,9 +180,10 @@ impl Behind {
                 }
             }
             "load_balance_hosts" => {}
-            // Parameters that loadline does not need, such as application_name, are skipped. A name that resembles a
-            // needed parameter is probably misspelt. Such a parameter is refused, because it could select another
-            // database. The error does not repeat the parameter's name, because the name may be a part of a password.
+            // loadline skips parameters that it does not need, such as application_name. A name that resembles a needed
+            // parameter is probably misspelt. loadline refuses such a parameter, because without it, loadline could
+            // connect to another database. The error does not repeat the parameter's name, because the name may be a
+            // part of a password.
             _ => {
                 let near = crate::nearest(name, ["host", "port", "user", "dbname", "password"]);
                 return near.map_or(Ok(()), |near| Err(format!("a parameter is unknown; did you mean {near}?")));
@@ -209,8 +210,9 @@ const TLS_SCHEME: &str = "postgres+tls";
 const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST/DB or redis://HOST";
 
 impl Behind {
-    /// Reads the URL or the connection string of a database that is the target. Unlike a database behind a server, a
-    /// target may use TLS. An error never repeats any part of the text that may be a password.
+    /// Reads the URL or the connection string of a database that itself is the target of the load. Such a database may
+    /// use TLS, but a database behind a server may not. An error never repeats any part of the text that may be a
+    /// password.
     pub fn of_target(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut found = match text {

@@ -1,4 +1,4 @@
-//! Range checks of a plan, before any load is sent.
+//! Checks the ranges of a plan's values before loadline sends any load.
 
 use crate::plan::error::{out_of_range, range};
 use crate::plan::intensity::default_pool;
@@ -20,7 +20,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Checks every range before any load is sent.
+    /// Checks the range of every value in the plan.
     pub fn check(&self) -> Result<(), PlanError> {
         self.load.check()?;
         crate::plan::hosts::check(&self.hosts)?;
@@ -152,7 +152,7 @@ impl LoadPlan {
         )
     }
 
-    /// Checks every range of the load plan.
+    /// Checks the range of every value in the load plan.
     pub fn check(&self) -> Result<(), PlanError> {
         let (duration_s, timeout_s) = (self.duration_s, self.timeout_s);
         range((1..=1024).contains(&self.threads), "load.threads", f64::from(self.threads), "give 1 to 1024")?;
@@ -180,7 +180,8 @@ impl LoadPlan {
     }
 }
 
-/// Checks that an expected status can occur: a final HTTP status (200 to 599; RFC 9110, section 15), or a gRPC code.
+/// Checks that an expected status can occur. It must be a final HTTP status (200 to 599; RFC 9110, section 15), or a
+/// gRPC code (0 to 16).
 fn check_status(protocol: &Protocol) -> Result<(), PlanError> {
     let (status, codes, advice) = match protocol {
         Protocol::Grpc { expect_status, .. } => (*expect_status, 0..=16, "give a code of gRPC, 0 to 16"),
@@ -224,8 +225,8 @@ fn check_rate(rate: f64) -> Result<(), PlanError> {
 }
 
 impl LoadPlan {
-    /// Derives the mean rate of an open loop from the stages. Derives the duration, too, unless the plan file sets it.
-    /// A load with stages has no warm-up, because the stages are measured from their start.
+    /// Derives the mean rate of an open loop from the stages. If the duration has its default value, sets it to the
+    /// length of all stages, and turns the warm-up off, because loadline measures the stages from their start.
     fn derive_from_stages(&mut self) {
         let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
         let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));
@@ -296,8 +297,8 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
 }
 
-/// Returns true if requests may depend on responses to earlier ones: if they are sent in sequence, or if they capture
-/// values.
+/// Returns true if requests may depend on responses to earlier requests. This is so if the set is sent in sequence, or
+/// if a request captures values from responses.
 fn depends_on_responses(set: &RequestSet) -> bool {
     set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }
@@ -358,8 +359,8 @@ mod tests {
         }
     }
 
-    /// In an earlier version, a pipeline together with one connection per request was silently ignored: only one
-    /// request was in flight.
+    /// An earlier version silently ignored a pipeline together with one connection per request: only one request was in
+    /// flight.
     #[test]
     fn one_connection_per_request_has_no_pipeline() {
         let checked = |new_connections, pipeline| {

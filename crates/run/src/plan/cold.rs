@@ -1,5 +1,5 @@
-//! Cold connections: opened and held, but unused. A load beside cold connections shows what idle connections cost the
-//! server.
+//! Cold connections: loadline opens and holds them, but sends no complete request on them. A load beside cold
+//! connections shows the server's cost of idle connections.
 
 use std::net::IpAddr;
 
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 pub struct ColdPlan {
     /// Number of connections to hold; 0 for none.
     pub connections: u32,
-    /// Number of connects started per second.
+    /// Number of connections that loadline starts to open per second.
     pub rate: f64,
-    /// Interval in milliseconds at which each connection sends one more byte of an endless request; 0 for silent
-    /// connections.
+    /// Interval in milliseconds after which each connection sends one more byte of a request that never ends; 0 to send
+    /// nothing.
     pub trickle_ms: f64,
     /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
@@ -36,7 +36,7 @@ impl Default for ColdPlan {
 pub struct ColdPart {
     /// Number of connections that the plan asks for.
     pub asked: u64,
-    /// Number of connections that were open at the same time when holding began.
+    /// Number of connections that were open when loadline had finished opening connections.
     pub held: u64,
     /// Number of connections among `held` that the server closed or reset before the end.
     pub lost: u64,

@@ -1,4 +1,4 @@
-//! Address to connect to for the host and port of a target's URL.
+//! Finds the address to connect to, for the host and port in a target's URL.
 
 use std::net::SocketAddr;
 

@@ -23,8 +23,8 @@ pub enum PlanError {
         /// Allowed values, as advice to the user.
         advice: &'static str,
     },
-    /// A value is out of its range. Values of a plan file are checked when the file is read, so this value comes from a
-    /// flag.
+    /// A value is out of its range. loadline checks a plan file's values when it reads the file, so this value comes
+    /// from a flag.
     #[error("{} is {value}{}: {advice}", flag(what).0, flag(what).1)]
     Range {
         /// Path of the value in the plan.
@@ -36,7 +36,7 @@ pub enum PlanError {
     },
 }
 
-/// Rows with a path in a plan, the flag that sets the value at this path, and the unit of the value.
+/// Each row: the path of a value in the plan, the flag that sets this value, and the value's unit.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("load.threads", "--threads", ""),
     ("load.duration_s", "--duration", " s"),
@@ -88,7 +88,8 @@ fn flag(path: &&'static str) -> (&'static str, &'static str) {
 }
 
 impl PlanError {
-    /// Converts the error into the error for a plan that was read from a file.
+    /// Converts an error about a flag into an error about a value in the plan file `file`. Other errors stay as they
+    /// are.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::Range { what, value, advice } => Self::InFile { file: file.into(), what, value, advice },

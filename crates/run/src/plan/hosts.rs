@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::error::out_of_range;
 use crate::{PlanError, Role};
 
-/// A host that takes part: a machine, container or namespace in which a command can start a process.
+/// A host that takes part in a run: a machine, container or namespace in which a command can start a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -29,7 +29,7 @@ impl Default for HostPlan {
     }
 }
 
-/// Maximum number of hosts, and of generators per host.
+/// Maximum number of hosts, and also the maximum number of generators per host.
 const MAX_HOSTS: usize = 1024;
 
 /// Checks the hosts of a plan.
@@ -38,7 +38,7 @@ pub(crate) fn check(hosts: &[HostPlan]) -> Result<(), PlanError> {
         return out_of_range("hosts", format!("{} hosts", hosts.len()), "name at most 1,024 hosts");
     }
     for (at, host) in hosts.iter().enumerate() {
-        // A name with a leading dash is refused, because the engine would read it as an option.
+        // loadline refuses a name with a leading dash, because ssh and other engines would read the name as an option.
         let bad = |c: char| c.is_whitespace() || c.is_control();
         if host.name.is_empty() || host.name.starts_with('-') || host.name.contains(bad) {
             return out_of_range("hosts.name", format!("{:?}", host.name), "give the name of a host, without blanks");

@@ -29,23 +29,23 @@ pub enum Intensity {
         /// Maximum number of connections in the pool, over all threads.
         #[serde(default = "default_pool")]
         max_connections: u32,
-        /// Maximum number of requests in flight per connection. A second request is sent on a connection only if the
-        /// pool cannot grow.
+        /// Maximum number of requests in flight per connection. A connection gets a second request only if the pool
+        /// cannot grow.
         #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
         pipeline: u32,
     },
-    /// S-Clients: D descriptors (sockets) connect all the time, and each connect may take at most the time T.
+    /// S-Clients: D descriptors (sockets) connect again and again. Each connect may take at most the time T.
     SClients {
         /// Number of descriptors D, over all threads.
         descriptors: u32,
         /// Connect timeout T in milliseconds; must exceed the longest round trip.
         connect_timeout_ms: f64,
-        /// Pause between the moment a descriptor becomes free and its next connect. A pause of 0 offers the maximum
-        /// load.
+        /// Pause from the moment when a descriptor becomes free to the descriptor's next connect. A pause of 0 gives
+        /// the maximum load.
         #[serde(default)]
         think: ThinkTime,
-        /// Arrival process that starts connects, each on one of the D descriptors. If absent, each descriptor connects
-        /// as soon as it is free.
+        /// Arrival process that starts connects, each on one of the D descriptors. If absent, each descriptor starts
+        /// its next connect after the pause `think`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
     },
@@ -56,8 +56,8 @@ pub enum Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads. Peaks should stay below D/T (see [`Intensity::SClients`]): at a higher
-    /// rate, arrivals wait for a descriptor.
+    /// Connects per second over all threads. Peaks should stay below D/T (see [`Intensity::SClients`]). At a higher
+    /// rate, connects would have to wait for a free descriptor.
     pub rate: f64,
     /// Distribution of the connects over time.
     #[serde(default)]
@@ -89,8 +89,8 @@ impl Stage {
         rates().reduce(f64::min).zip(rates().reduce(f64::max))
     }
 
-    /// Returns the rate at `at_s` seconds after the start of the first stage. After the last stage, its final rate
-    /// continues.
+    /// Returns the rate at `at_s` seconds after the start of the first stage. After the last stage, the final rate of
+    /// that stage continues.
     pub fn rate_at(stages: &[Self], at_s: f64) -> f64 {
         let mut begin_s = 0.0;
         for stage in stages {
@@ -123,9 +123,9 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// Returns the sum of several loads of one trial: their connections, rates and descriptors are added. The first
-    /// load provides pipeline, think time, arrival process and connect timeout. Returns `None` for no load or for loads
-    /// of different kinds.
+    /// Returns the sum of several loads of one trial. Adds their connections, rates and descriptors. The first load
+    /// provides pipeline, think time, arrival process and connect timeout. Returns `None` for no load or for loads of
+    /// different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();
@@ -155,8 +155,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load generator needs only CPU time to keep its pace. This is true only for S-Clients,
-    /// because they wait for neither responses nor connections.
+    /// Returns true if the load generator needs only CPU time to keep to its plan. Only S-Clients are such a load,
+    /// because they do not wait for responses or connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }
@@ -207,7 +207,7 @@ pub enum Arrival {
         /// Length of one period in seconds.
         period_s: f64,
     },
-    /// Self-similar traffic: the sum of on-off sources with heavy-tailed periods.
+    /// Self-similar traffic: the sum of on-off sources whose periods have heavy-tailed lengths.
     SelfSimilar {
         /// Hurst parameter, above 0.5 and below 1.
         hurst: f64,

@@ -32,18 +32,18 @@ pub struct LoadPlan {
     pub stream: Option<StreamPlan>,
     /// Amount of load that the plan asks for.
     pub intensity: Intensity,
-    /// Rate changes of an open loop from the start of the load. After the last stage, its final rate continues. The
-    /// rate in `intensity` is the mean of the stages.
+    /// Rate changes of an open loop from the start of the load. After the last stage, the final rate of that stage
+    /// continues. The rate in `intensity` is the mean of the stages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
-    /// True if each request has its own connection: connect, one exchange, close.
+    /// True if each request has its own connection, which the client opens and closes.
     pub new_connections: bool,
     /// Number of connects per second of a closed loop. No connection sends requests before the last connection is open
     /// or the measured window begins. With 0, all clients connect at once, or at times spread over the first think
     /// time.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
-    /// Settings of a closed loop that sends blocks of bytes over connections that are opened once; absent for other
+    /// Settings of a closed loop that opens its connections once and sends blocks of bytes over them; absent for other
     /// loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
@@ -75,15 +75,15 @@ pub struct LoadPlan {
     pub two_process: bool,
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
-    /// Offset of this process's first request within the interval between requests, from 0 to below 1. Each process of
-    /// a load has a different offset, so that all processes together send at equal intervals.
+    /// Offset of this process's first request, as a share of the interval between requests, from 0 to below 1. Each
+    /// process of a load has a different offset. Therefore, all processes together send at equal intervals.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
     /// Slots (periods of equal length) in which an experiment needs the completed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotPlan>,
-    /// Limits on the response time, microseconds; at most 4 limits. For each limit, the requests that take longer are
-    /// counted per tenth of a second.
+    /// Limits on the response time, microseconds; at most 4 limits. For each limit and each tenth of a second, loadline
+    /// counts the requests that take longer than the limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub late_us: Vec<f64>,
     /// CPUs that the generator may use; empty for all.
@@ -101,7 +101,8 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
-    /// Returns the plan with its secrets filled in. Use the result only for requests; never store or print it.
+    /// Returns the plan with secret values in place of their placeholders. Use the returned plan only for requests;
+    /// never store or print it.
     pub fn revealed(&self) -> Self {
         let mut plan = self.clone();
         self.secrets.reveal_protocol(&mut plan.protocol);
@@ -116,8 +117,8 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns true if the measured window begins together with the load. Recorded times without a warm-up are measured
-    /// in this way.
+    /// Returns true if the measured window begins at the start of the load. This is so for recorded times without a
+    /// warm-up.
     pub fn is_measured_from_its_begin(&self) -> bool {
         self.recorded().is_some() && self.warmup_s <= 0.0
     }

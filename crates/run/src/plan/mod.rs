@@ -1,4 +1,5 @@
-//! The plan of a run, complete and checked before any load is sent. Flags and TOML files both become this type.
+//! The plan of a run. loadline completes and checks the plan before it sends any load. Command-line flags and TOML
+//! files both become a [`Plan`].
 
 pub(crate) mod address;
 pub(crate) mod behind;
@@ -38,7 +39,7 @@ use crate::{ColdPlan, Expectation, HostPlan, LoadPlan, Objective, ObservePlan, S
 pub struct Plan {
     /// Name of the command, such as `find`, `load` or `lab NAME`.
     pub command: String,
-    /// Label of the run. The run itself stores the label, so the stored plan does not have it.
+    /// Label of the run. The stored plan has no label, because the run stores the label elsewhere.
     #[serde(skip)]
     pub label: Option<String>,
     /// Server that gets the load.
@@ -54,7 +55,7 @@ pub struct Plan {
     pub expect: Vec<Expectation>,
     /// Settings of the search: its budget, its maximum load and its precision.
     pub search: SearchPlan,
-    /// Number of times that the whole load is run; 0 and 1 both mean once.
+    /// Number of times that loadline makes the whole load; 0 and 1 both mean once.
     #[serde(skip_serializing_if = "is_once")]
     pub repeats: u32,
     /// Settings of the observation during the run.
@@ -67,18 +68,19 @@ pub struct Plan {
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
-/// Returns true for a single repeat; the number of repeats is then not stored.
+/// Returns true if the load is made once. The number of repeats is then not stored.
 fn is_once(repeats: &u32) -> bool {
     *repeats <= 1
 }
 
 impl Plan {
-    /// Returns the number of times that the whole load is run, at least one.
+    /// Returns the number of times that loadline makes the whole load, at least 1.
     pub fn repeat_count(&self) -> u32 {
         self.repeats.max(1)
     }
 
-    /// Returns every key that is set and its value. A key joins its parts with dots, as in TOML; a list is one value.
+    /// Returns the key and the value of every field that the stored plan contains. Dots join the parts of a key, as in
+    /// TOML. A list is one value.
     pub fn keys(&self) -> Vec<(String, serde_json::Value)> {
         let mut keys = Vec::new();
         if let Ok(plan) = serde_json::to_value(self) {

@@ -26,12 +26,13 @@ pub enum Protocol {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_first: Option<String>,
     },
-    /// Fixed-size records of a file. A request is a header of 60 bytes; its response is 60 bytes and the record.
+    /// Records of equal size from a file. A request is a header of 60 bytes. A response is a header of 60 bytes,
+    /// followed by the record.
     Record {
         /// Bytes per record.
         record_bytes: u64,
     },
-    /// Discard: sends bytes and expects none back.
+    /// Discard: sends bytes and expects no response.
     Discard {
         /// Bytes per message.
         message_bytes: u64,
@@ -40,7 +41,7 @@ pub enum Protocol {
     Redis {
         /// Command of each request, unless a file provides commands.
         command: String,
-        /// File with one command per line; the requests take these commands in turn.
+        /// File with one command per line. The requests send these commands in turn.
         #[serde(default)]
         commands_file: Option<String>,
         /// File with the password or `USER:PASSWORD`.
@@ -52,7 +53,7 @@ pub enum Protocol {
         /// True for RESP3 instead of RESP2.
         #[serde(default)]
         resp3: bool,
-        /// Slots of the cluster to which the server belongs; empty if it belongs to none.
+        /// Slots of the Redis cluster to which the server belongs; empty if the server belongs to no cluster.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cluster: Vec<crate::ClusterSlots>,
     },
@@ -60,13 +61,13 @@ pub enum Protocol {
     Memcached {
         /// Command of each request, unless a file provides commands.
         command: String,
-        /// File with one command per line; the requests take these commands in turn.
+        /// File with one command per line. The requests send these commands in turn.
         #[serde(default)]
         commands_file: Option<String>,
     },
     /// Statements for a PostgreSQL server.
     Postgres {
-        /// User; empty for connections without a login. Only a load without a network has such connections.
+        /// User; empty for connections without a login, which only a load without a network has.
         #[serde(default)]
         user: String,
         /// Name of the database; empty if it equals the name of the user.
@@ -78,11 +79,11 @@ pub enum Protocol {
         /// True to prepare each statement once per connection, instead of sending its text each time.
         #[serde(default)]
         prepared: bool,
-        /// True if the server is on this machine, so that nobody on a network can read what is sent.
+        /// True if the server is on this machine. Nobody on a network can then read the password.
         #[serde(default)]
         local: bool,
     },
-    /// WebSocket: each request is one message. By default, its response is one message, too.
+    /// WebSocket: each request is one message. By default, each response is one message, too.
     Websocket {
         /// Path and query of the handshake.
         path: String,
@@ -99,7 +100,7 @@ pub enum Protocol {
         /// Number of messages after which the client closes a connection; 0 for no limit.
         #[serde(default)]
         messages: u32,
-        /// Text that a message must contain to count as an answer. Other messages are skipped.
+        /// Text that a message must contain to count as an answer. loadline skips other messages.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         expect_text: String,
         /// JSON pointer (RFC 6901) to the ID in each message. Only a message with this ID is the answer.
@@ -216,7 +217,7 @@ impl Protocol {
         }
     }
 
-    /// Returns the word for the requests of this protocol, in the plural.
+    /// Returns the plural word for requests of this protocol, such as `statements`.
     pub const fn requests_word(&self) -> &'static str {
         match self {
             Self::Postgres { .. } => "statements",

@@ -6,16 +6,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of requests per set; the limit follows from 16-bit indexes.
+/// Maximum number of requests per set. The limit exists because loadline stores the index of a request in 16 bits.
 pub const MAX_REQUESTS: usize = 65_535;
-/// Maximum number of classes with separate results. If a set has more classes, the rarest ones share one class.
+/// Maximum number of classes with separate results. If a set has more classes, the classes with the lowest weights are
+/// joined to one class.
 pub const MAX_CLASSES: usize = 64;
-/// Maximum number of a set's requests that a run stores. Of a larger set, a run stores only the first requests and the
-/// total number.
+/// Maximum number of requests that a run stores. Of a larger set, a run stores only the first requests and the total
+/// number.
 const MAX_STORED_REQUESTS: usize = 200;
 /// Method of requests that are statements for a database; the body is the statement.
 pub const STATEMENT_METHOD: &str = "SQL";
-/// Name of the class shared by the rarest classes.
+/// Name of the class that joins the classes with the lowest weights.
 const OTHER_CLASS: &str = "other";
 
 /// Decodes a base64 text; `None` if it is invalid.
@@ -39,19 +40,19 @@ pub struct RequestSet {
     pub order: RequestOrder,
     /// Requests of the set.
     pub requests: Vec<RequestPlan>,
-    /// Number of requests in the set; absent if the run stored all of them.
+    /// Number of requests in the set; absent if `requests` contains all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// Summary of the log that the set comes from, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub summary: Vec<String>,
-    /// True if `{{…}}` in paths, headers and bodies is filled in for each request.
+    /// True if loadline replaces `{{…}}` in paths, headers and bodies by values, for each request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub templates: bool,
     /// Values for `{{column}}`. A run stores only the names of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
-    /// Recorded times at which the requests are sent again; a run does not store these times.
+    /// Recorded times at which loadline sends the requests again. A run does not store these times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTimes>,
 }
@@ -71,7 +72,7 @@ pub struct DataTable {
     /// Index of the first row that this process uses. `first` and `step` divide the rows among processes without
     /// overlap.
     pub first: u64,
-    /// Number of rows from one row of this process to its next one; 0 means 1.
+    /// Number of rows from one row of this process to the next row of this process; 0 means 1.
     pub step: u64,
 }
 
@@ -80,7 +81,7 @@ pub struct DataTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// Rows are used in order; after the last row, the first one follows again.
+    /// Rows are used in order. After the last row, the first row follows again.
     #[default]
     Cycle,
     /// Each row is used at most once.
@@ -99,7 +100,7 @@ pub struct RecordedTimes {
     /// Index of each request in `requests`; empty if only times were recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<u16>,
-    /// Speed of the replay relative to the recording.
+    /// Speed of the replay: 2 sends the requests twice as fast as recorded.
     pub speed: f64,
 }
 
@@ -149,7 +150,7 @@ pub enum RequestOrder {
     /// Requests are chosen at random, according to their weights.
     #[default]
     Weighted,
-    /// On each connection, requests are sent in the written order, beginning with the first one.
+    /// Each connection sends the requests in the order of the set, beginning with the first request.
     Sequence,
     /// All requests are sent once in random order, then again in another random order, and so on.
     Shuffle,
@@ -164,7 +165,7 @@ pub struct RequestPlan {
     pub name: String,
     /// Class for separate results; if empty, the name is also the class.
     pub class: String,
-    /// Relative frequency; a request with 0 is never sent.
+    /// Relative frequency of the request. A request with frequency 0 is never sent.
     pub weight: f64,
     /// Method: `GET`, `HEAD`, `POST` or any other token.
     pub method: String,
@@ -188,8 +189,8 @@ pub struct RequestPlan {
     /// Text that the body of the response must contain.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub expect_text: String,
-    /// Values taken from the response to fill `{{name}}` in later requests of the connection: `json:/pointer` (RFC
-    /// 6901) or `header:Name`.
+    /// Sources of the values that replace `{{name}}` in later requests of the connection, by name. A source is a part
+    /// of the response: `json:/pointer` (RFC 6901) or `header:Name`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub capture: BTreeMap<String, String>,
 }
@@ -227,7 +228,7 @@ impl RequestPlan {
         !self.body.is_empty() || !self.body_base64.is_empty()
     }
 
-    /// Returns the name. For a request without a name, returns the method and the path without the query.
+    /// Returns the request's name. For a request without a name, returns the method and the path without the query.
     pub fn called(&self) -> String {
         match self.name.is_empty() {
             false => self.name.clone(),
@@ -273,8 +274,8 @@ impl RequestSet {
         (kept, of.into_iter().map(|at| place[at]).collect())
     }
 
-    /// Returns the part that a run stores: the first requests and the number of all requests, without data rows and
-    /// without recorded times.
+    /// Returns the part of the set that a run stores: the first requests and the number of all requests. Data rows and
+    /// recorded times are left out.
     #[must_use]
     pub fn abridged(&self) -> Self {
         let requests: Vec<_> = self.requests.iter().take(MAX_STORED_REQUESTS).cloned().collect();

@@ -47,7 +47,8 @@ impl std::str::FromStr for FixedAddresses {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || format!("{text:?} is not HOST:PORT:ADDRESS[,ADDRESS…]");
-        // A plus sign makes curl forget the addresses after a minute. loadline ignores this sign.
+        // In curl, a leading plus sign limits the addresses to the usual lifetime of a DNS answer (a minute). loadline
+        // ignores this sign.
         let (host, rest) = host_and_rest(text.strip_prefix('+').unwrap_or(text)).ok_or_else(form)?;
         let (digits, list) = rest.split_once(':').filter(|_| !host.is_empty()).ok_or_else(form)?;
         let addresses = list.split(',').map(|address| {

@@ -11,8 +11,8 @@ use crate::{AnswerTime, SummaryFigure};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// Maximum median response time, microseconds. If no response time is limited, loadline derives limits on the
-    /// median and on the 99th percentile from the unloaded median.
+    /// Maximum median response time, microseconds. If the user limits no response time, loadline derives limits on the
+    /// median and on the 99th percentile from the median without load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
     /// Maximum 99th percentile of the response time, microseconds.
@@ -69,12 +69,12 @@ pub struct TimeLimits {
 }
 
 impl TimeLimits {
-    /// Returns true if nothing is limited.
+    /// Returns true if there is no limit.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns each limit that is set, in microseconds, with the figure that it limits.
+    /// Returns each limit, in microseconds, together with the limited figure.
     pub fn each(&self) -> impl Iterator<Item = (SummaryFigure, f64)> {
         use SummaryFigure::{P50, P99, P999};
         [(P50, self.p50_us), (P99, self.p99_us), (P999, self.p99_9_us)]
@@ -87,7 +87,7 @@ impl TimeLimits {
         self.each().map(|(_, us)| us).reduce(f64::min)
     }
 
-    /// Sets the limit of a figure; returns false if this figure cannot be limited.
+    /// Sets the limit of a figure. Returns false if `TimeLimits` has no limit for this figure.
     pub fn set(&mut self, figure: SummaryFigure, limit_us: f64) -> bool {
         let limit = match figure {
             SummaryFigure::P50 => &mut self.p50_us,
@@ -115,8 +115,8 @@ impl Default for Objective {
     }
 }
 
-/// Exponent for the length of a search's windows: the length is proportional to the budget raised to this power.
-/// Because the exponent is below 1, a larger budget gives longer windows and more of them.
+/// Exponent for the length of a search's measured windows. The length is proportional to the time budget raised to this
+/// power. Because the exponent is below 1, a larger budget gives longer windows and also more windows.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
 /// Settings of the search.
@@ -127,7 +127,7 @@ pub struct SearchPlan {
     /// Maximum duration of the whole search in seconds.
     pub budget_s: f64,
     /// Maximum number of connections in the closed-loop sweep and in the open-loop search. The open-loop search may use
-    /// fewer: as many as its rate needs at the longest response time that meets the objective.
+    /// fewer connections: as many as its rate needs at the longest response time that meets the objective.
     pub max_connections: u32,
     /// Relative precision at which the search ends early: half the width of the capacity's 95 % interval, divided by
     /// the capacity.
@@ -188,7 +188,7 @@ pub struct ObservePlan {
     pub interval_s: f64,
     /// Length of the observation without load before the first trial, seconds.
     pub at_rest_s: f64,
-    /// True to sample where the threads of the server and of its upstream services wait.
+    /// True to sample the places in the code where the threads of the server and of its upstream services wait.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
     /// True to sample the threads of the server and of its upstream services without reading their stacks.
@@ -200,7 +200,8 @@ pub struct ObservePlan {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
     )]
     pub behind: Vec<crate::Behind>,
-    /// Loopback address at which loadline receives the server's spans during the run; absent if it receives no spans.
+    /// Loopback address at which loadline receives the server's spans during the run; absent if loadline receives no
+    /// spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<SocketAddr>,
 }

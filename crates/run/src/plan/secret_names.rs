@@ -1,4 +1,4 @@
-//! Names that mark secret values, and the appearance of tokens.
+//! Recognizes secret values by their names, and tokens by their appearance.
 
 /// Headers with secret values (names in lower case). Headers whose name contains one of [`SECRET_WORDS`] are secret,
 /// too.
@@ -21,8 +21,8 @@ pub const SECRET_WORDS: &[&str] =
 /// Query parameters that are secret if their whole name is in this list.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
-/// Minimum length of a token in a query. A value of at least this length with letters and digits is secret under any
-/// name.
+/// Minimum length of a token in a query. A value of at least this length that has letters and digits is secret,
+/// whatever its name is.
 const MIN_TOKEN_LENGTH: usize = 32;
 
 /// Returns true if the name of a header makes the header's value secret.

@@ -1,7 +1,7 @@
-//! Secrets stay in memory. A plan holds a placeholder such as `<redacted:1a2b3c4d>`, with the first digits of a SHA-256
-//! of the value and a random salt of this process. Because of the salt, nobody can guess the value by hashing
-//! candidates, and placeholders of different runs cannot be compared. The values are in [`Secrets`], which is never
-//! stored. Only requests use the values: see [`crate::LoadPlan::revealed`].
+//! Keeps secrets in memory only. A plan contains placeholders such as `<redacted:1a2b3c4d>` instead. The digits are the
+//! beginning of a SHA-256 digest of the secret value and a random salt of this process. Because of the salt, nobody can
+//! find the value by hashing guesses, and equal values have different placeholders in different runs. The values are in
+//! [`Secrets`], which is never stored. Only requests use the values (see [`crate::LoadPlan::revealed`]).
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -15,12 +15,13 @@ use super::secret_names::{is_secret_header, is_secret_parameter};
 use super::tokens::hide_tokens_of_command;
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Minimum length of a secret that is searched for in free text. Shorter secrets also occur as parts of ordinary words.
+/// Minimum length of a secret that loadline searches for in free text. Shorter secrets would also be found in ordinary
+/// words.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
-/// Number of digits in a placeholder. A placeholder gets this number of further digits if its digits are already used
-/// for another value.
+/// Number of digits in a placeholder. If another value already has a placeholder with the same digits, the new
+/// placeholder gets this number of further digits.
 const DIGITS: usize = 8;
 
 /// Secret values by placeholder. The debug output shows only the number of values.
@@ -38,7 +39,7 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Stores a value and returns its placeholder. Placeholders and empty texts are returned unchanged.
+    /// Stores a secret value and returns its placeholder. Returns a placeholder or an empty text unchanged.
     pub fn redact(&mut self, value: &str) -> String {
         if value.is_empty() || value.starts_with(BEGIN) {
             return value.into();
@@ -70,7 +71,7 @@ impl Secrets {
         out
     }
 
-    /// Appends one `name=value` of a query and its separator. A secret value is replaced by a placeholder.
+    /// Appends one `name=value` of a query and the separator after it. Replaces a secret value by a placeholder.
     fn redact_parameter(&mut self, piece: &str, out: &mut String) {
         let (parameter, end) = match piece.char_indices().last() {
             Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),
@@ -83,8 +84,8 @@ impl Secrets {
         out.push_str(end);
     }
 
-    /// Replaces secrets in one word of a command line: a header with a secret name, a URL, or a text that contains a
-    /// known secret.
+    /// Replaces the secrets in one word of a command line. The word may be a curl command, a header with a secret name,
+    /// a URL, or a text that contains a known secret.
     pub fn redact_word(&mut self, word: &str) -> String {
         if let Some(line) =
             word.strip_prefix("--curl=").or(Some(word)).filter(|line| line.trim_start().starts_with("curl "))
@@ -101,7 +102,7 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
-            // The word is a whole command, as after --command-a, or a connection string.
+            // The word is a whole command (as after --command-a) or a connection string.
             _ if (word.contains(char::is_whitespace) || word.contains("password=")) && !word.contains("$env:") => {
                 hide_tokens_of_command(&self.scrub(word))
             }
@@ -138,8 +139,8 @@ impl Secrets {
         out + rest
     }
 
-    /// Replaces the secrets of a protocol: a password, values of secret headers, and values in the query of the path.
-    /// Headers are secret if they are well-known secret headers or in `names`.
+    /// Replaces the secrets of a protocol: a password, values of secret headers, and values in the query of the path. A
+    /// header is secret if it is a well-known secret header or in `names`.
     pub(crate) fn redact_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
         if let Protocol::Postgres { password, .. } = protocol {
             *password = self.redact(password);
@@ -208,15 +209,15 @@ fn salt() -> &'static [u8; 16] {
     })
 }
 
-/// Replaces all placeholders in a text by one word, so that texts of different runs can be compared. Equal values have
-/// different placeholders in different runs.
+/// Replaces every placeholder in a text by `<redacted>`. Texts of different runs can then be compared, although equal
+/// values have different placeholders in different runs.
 pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |out, piece| out + "<redacted>" + piece.split_once('>').map_or("", |(_, rest)| rest))
 }
 
-/// Returns the parts of a value that are secret on their own.
+/// Returns the parts of a secret value that are secret even alone, such as the token after `Bearer`.
 fn parts(value: &str) -> impl Iterator<Item = &str> {
     let words = value.split([' ', ';', ',']).filter(|word| !word.is_empty());
     let scheme = usize::from(value.contains(' ') && !value.starts_with('=') && !first_has_equals(value));
@@ -243,7 +244,7 @@ mod tests {
         let mut secrets = Secrets::default();
         let placeholder = secrets.redact("abc");
         assert_eq!(unify_placeholders(&format!("a {placeholder} b {placeholder}")), "a <redacted> b <redacted>");
-        // The digits `ba7816bf` are the first ones of the SHA-256 of "abc" without a salt.
+        // The SHA-256 digest of "abc" without a salt begins with the digits `ba7816bf`.
         assert_ne!(placeholder, "<redacted:ba7816bf>", "without a salt, a list of words would find it");
         assert_eq!(secrets.redact(&placeholder), placeholder);
         assert_eq!(Secrets::default().redact("abc"), placeholder, "equal within a run");
@@ -299,7 +300,7 @@ mod tests {
     }
 
     /// The token of this test has letters that no hexadecimal digest has, so no placeholder contains the token by
-    /// chance. With "abc", one in 200 random digests would contain the token.
+    /// chance. If the token were "abc", about one in 200 random digests would contain it.
     #[test]
     fn a_sealed_plan_reveals_itself_only_for_the_request() {
         let mut plan = Plan::default();

@@ -10,8 +10,8 @@ pub fn even_share(total: u32, i: u32, shares: u32) -> u32 {
 }
 
 impl Intensity {
-    /// Returns share `i` of `shares`, with connections, descriptors and rates divided. An open loop keeps at least one
-    /// connection.
+    /// Returns share `i` of `shares` equal shares of this load. Divides connections, descriptors and rates. A share of
+    /// an open loop has at least one connection.
     fn share(&self, i: u32, shares: u32) -> Self {
         let mut share = self.clone();
         match &mut share {
@@ -28,7 +28,7 @@ impl Intensity {
         share
     }
 
-    /// Returns the number of connections or descriptors, the units that cannot be divided further.
+    /// Returns the number of connections or descriptors. A load cannot be divided into more shares than this number.
     pub fn units(&self) -> u32 {
         match self {
             Self::Closed { connections, .. } => *connections,
@@ -39,13 +39,13 @@ impl Intensity {
 }
 
 impl LoadPlan {
-    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. The requests of all shares remain
-    /// evenly spaced, even if a share is divided again.
+    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. With these phases, the requests of
+    /// all shares together are evenly spaced, even if a share is divided again.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }
 
-    /// Returns share `i` of `shares` equal shares of this load. Threads and seed stay as they are.
+    /// Returns share `i` of `shares` equal shares of this load. The number of threads and the seed stay the same.
     #[must_use]
     pub fn share(&self, i: u32, shares: u32) -> Self {
         let shares = shares.max(1);

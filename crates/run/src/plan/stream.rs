@@ -15,8 +15,8 @@ const STALL_S: f64 = 1.0;
 pub struct StreamPlan {
     /// Format of the events.
     pub format: StreamFormat,
-    /// Text of the event that ends a stream, such as `[DONE]`. This event is not counted, and a stream without it is
-    /// broken. Empty if a stream ends with its answer.
+    /// Text of the event that ends a stream, such as `[DONE]`. loadline does not count this event. A stream without
+    /// this event is broken. Empty if a stream ends where its answer ends.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub end: String,
     /// Longest time between two events, seconds. A stream with a longer gap counts as stalled.
@@ -41,7 +41,7 @@ impl StreamPlan {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamFormat {
-    /// Server-sent events: each ends at an empty line.
+    /// Server-sent events. Each event ends at an empty line.
     #[default]
     Sse,
     /// Lines of JSON or of other text.

@@ -17,13 +17,13 @@ pub struct Target {
     pub server_pid: Option<u32>,
     /// True if the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
-    /// Hosts and ports to connect to instead of the host and port of the URL. The first entry that matches applies.
+    /// Hosts and ports to connect to instead of the host and port of the URL. The first matching entry is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connect_to: Vec<ConnectTo>,
     /// Addresses of hosts and ports, which replace the resolver's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resolve: Vec<FixedAddresses>,
-    /// Addresses that get the load, among all addresses of the server's name: the first one or all.
+    /// Choice of the addresses that get the load: the first address of the server's name, or all of its addresses.
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
     /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work
@@ -51,8 +51,8 @@ impl Default for Target {
 
 impl Target {
     /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost) or a unix socket. This function
-    /// makes no DNS request. `None` if the target has no address, or if connections may go elsewhere than to the host
-    /// of the URL.
+    /// makes no DNS request. Returns `None` if the target has no address, or if `connect_to` or `resolve` may send
+    /// connections to another host than that of the URL.
     pub fn loopback(&self) -> Option<bool> {
         if !self.connect_to.is_empty() || !self.resolve.is_empty() {
             return None;

@@ -1,10 +1,10 @@
-//! Recognizes tokens in texts by other programs, such as a server's error or a shell command. Tokens are recognized by
-//! the words before them (`password=…`, `Bearer …`) or by their appearance.
+//! Recognizes tokens in texts by other programs, such as a server's error or a shell command. loadline recognizes a
+//! token by the word before it (`password=…`, `Bearer …`) or by its appearance.
 
 use super::secret_names::{is_secret_name, looks_like_token};
 
 const HIDDEN: &str = "<redacted>";
-/// Minimum length of a JSON Web Token that is recognized by its first letters, `eyJ`.
+/// Minimum length of a text that counts as a JSON Web Token because it begins with `eyJ`.
 const MIN_JWT_LENGTH: usize = 20;
 
 /// Replaces all tokens and passwords in a text that people read, such as a server's error. In such a text, a word that
@@ -43,10 +43,10 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || "\"'`=:,;&?/{}[]()<>\\|#".contains(c)
 }
 
-/// State after the pieces that were read. The state decides whether the next word may be a secret.
+/// State of the reader between two words of a text. The state decides whether the next word may be a secret.
 #[derive(Default)]
 struct State {
-    /// True if a word that begins with `-` is an option.
+    /// True if words that begin with `-` are options, as in a command.
     has_options: bool,
     /// True if the last word names a secret.
     named: bool,

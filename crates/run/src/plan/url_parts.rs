@@ -1,6 +1,7 @@
-//! Splitting a target into its parts. Source: RFC 3986 section 3.
+//! Splits a target into its parts. Source: RFC 3986, section 3.
 
-/// Parts of a URL or of a short form such as `host:80` or `/path`. Nothing is looked up, checked or decoded.
+/// Parts of a URL or of a short form such as `host:80` or `/path`. The parts are unchanged pieces of the text, without
+/// any check or decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlParts<'a> {
     /// Text before `://`; `None` if there is no `://`.
@@ -26,8 +27,8 @@ impl<'a> UrlParts<'a> {
         self.scheme.unwrap_or("http")
     }
 
-    /// Returns the scheme of the protocol, and true if the protocol uses a unix socket. `unix` alone means HTTP over a
-    /// unix socket; schemes such as `echo+unix` name the protocol.
+    /// Returns the protocol's scheme, and true if the URL names a unix socket. `unix` alone means HTTP over a unix
+    /// socket; schemes such as `echo+unix` name the protocol.
     pub fn transport(&self) -> (&'a str, bool) {
         let scheme = self.scheme_or_http();
         let at = scheme.len().saturating_sub("+unix".len());

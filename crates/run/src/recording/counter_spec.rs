@@ -43,7 +43,7 @@ impl Unit {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A sum that only grows; the difference of two readings is the amount in the time between them.
+    /// A sum that only grows. The difference of two readings is the amount that was added between them.
     Cumulative,
     /// A level; each reading is a value by itself.
     Gauge,
@@ -59,7 +59,7 @@ pub enum Aggregation {
 }
 
 impl Aggregation {
-    /// Combines the values of all instances.
+    /// Combines the values of all instances; `None` without values.
     pub fn combine(self, values: impl Iterator<Item = f64>) -> Option<f64> {
         match self {
             Self::Sum => values.reduce(|a, b| a + b),
@@ -68,7 +68,8 @@ impl Aggregation {
     }
 }
 
-/// Scope of a counter. If client and server share the scope, such as one machine, both sides read identical values.
+/// Scope of a counter: the part of the system that the counter describes. If client and server share this part, such as
+/// one machine, both sides read identical values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The processes and connections of one side.
@@ -129,7 +130,7 @@ pub struct CounterSpec {
 }
 
 impl CounterSpec {
-    /// Returns this row for a counter whose value is the largest of its instances.
+    /// Returns a copy of this row whose value is the largest value of its instances, instead of their sum.
     pub(crate) const fn largest(self) -> Self {
         Self { together: Aggregation::Largest, ..self }
     }

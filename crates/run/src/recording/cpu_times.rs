@@ -1,4 +1,4 @@
-//! Division of a host's CPU time within a window into kinds of CPU time. Only this file decides which kinds count as
+//! Divides a host's CPU time within a measured window into kinds of CPU time. Only this file decides which kinds are
 //! busy time.
 
 use crate::{Recording, Window};
@@ -54,13 +54,13 @@ impl CpuTimes {
         self.busy_us() + self.iowait_us + self.idle_us
     }
 
-    /// Returns a part as a share of the sum of all kinds, 0 to 1; `None` if nothing was counted.
+    /// Returns `part_us` as a share of the sum of all kinds, 0 to 1; `None` if the sum is 0.
     pub fn share_of(&self, part_us: f64) -> Option<f64> {
         let all_us = self.all_us();
         (all_us > 0.0).then(|| part_us / all_us)
     }
 
-    /// Returns the share of the time that was not idle, 0 to 1.
+    /// Returns the share of the time in which the CPU was not idle, 0 to 1; `None` if no time was counted.
     pub fn busy(&self) -> Option<f64> {
         self.share_of(self.busy_us())
     }

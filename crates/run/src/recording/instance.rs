@@ -10,7 +10,7 @@ pub struct Instance {
     pub tid: Option<u32>,
 }
 
-/// Name of the instance that sums up one side's ended processes, if they have no columns of their own. The name uses
+/// Name of the instance that sums up the ended processes of one side that have no columns of their own. The name uses
 /// the ID 0, which no process has.
 pub const ENDED_PROCESSES: &str = "ended processes:0";
 
@@ -24,7 +24,8 @@ impl Instance {
     }
 }
 
-/// Returns the name of another host's instance, as it is recorded beside the instances of this host: `h2 eth0`.
+/// Returns the name of another host's instance, with the host's name in front: `h2 eth0`. A recording can thus contain
+/// instances of several hosts.
 pub fn on_host(host: &str, instance: &str) -> String {
     format!("{host} {instance}").trim_end().into()
 }

@@ -1,5 +1,5 @@
-//! Selection of the instances that count for one side. Of processes and threads, only the side's own count; of CPUs,
-//! only the total. All other instances count.
+//! Selects the instances of counters that belong to one side. Processes and threads belong to a side if they are in its
+//! list of processes. Of the CPU instances, only `total` is used. All other instances are used.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ impl Side {
     }
 
     /// Returns one pair per sample: the sample's time in seconds, and the combined value of the counter's instances.
-    /// Samples without a value are left out.
+    /// Leaves out samples without a value.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
         let (own, together) = (self.instance_filter(), counter(id).map_or(Aggregation::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();

@@ -1,4 +1,4 @@
-//! Index of a recording by counter or by instance. With this index, reading all instances takes time in proportion to
+//! Index of a recording by counter and by instance. With the index, reading all instances takes time in proportion to
 //! the number of columns. Without the index, each query would search all columns.
 
 use std::collections::{BTreeMap, HashMap};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{CounterId, Kind, Reading, Window, counter};
 
-/// Samples of one host or network namespace. The values are raw: they are not converted into rates here.
+/// Samples of one host or network namespace. The values are as read from the kernel, and not converted into rates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {
@@ -27,12 +27,13 @@ pub struct Recording {
     /// Counters that could not be read, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Absence>,
-    /// Largest values of gauges in long recordings, where several samples share a row.
+    /// Largest values of gauges in long recordings, in which one row stands for several samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peaks: Vec<Peak>,
 }
 
-/// Largest value of a gauge among several samples that share a row. The row itself holds the mean of these samples.
+/// Largest value of a gauge among several samples that one row stands for. The row itself contains the mean of these
+/// samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peak {
@@ -40,7 +41,7 @@ pub struct Peak {
     pub counter: CounterId,
     /// Instance of the counter.
     pub instance: String,
-    /// Time of the sample, seconds, with the zero point of [`Recording::t_s`].
+    /// Time of the sample, seconds since the same moment as [`Recording::t_s`].
     #[serde(with = "Figure")]
     pub t_s: f64,
     /// Highest value of the counter.
@@ -98,7 +99,7 @@ impl Recording {
         }
     }
 
-    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; missing if no instance has a
+    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; absent if no instance has a
     /// value.
     pub fn sum(&self, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
         let mut sum = None;
@@ -131,7 +132,8 @@ impl Recording {
         first.zip(last).map_or(0.0, |(a, b)| b - a)
     }
 
-    /// Returns a missing reading with its reason: the reason that the probe gave, or that the counter was not recorded.
+    /// Returns an absent reading with its reason. The reason comes from the probe, or says that the counter was not
+    /// recorded.
     pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
         let told =
             self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
@@ -141,8 +143,8 @@ impl Recording {
         }
     }
 
-    /// Adds the columns of another recording of this trial. A column has `None` at the times of samples from the other
-    /// recording.
+    /// Adds the columns of another recording of this trial. Afterwards, each column has `None` at times that only the
+    /// other recording has.
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
@@ -168,7 +170,7 @@ impl Recording {
         self.t_s = times;
     }
 
-    /// Returns the number of values in the recording, including the times of the samples.
+    /// Returns the number of stored numbers: the values of all columns, and the times of the samples.
     pub fn values(&self) -> usize {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }

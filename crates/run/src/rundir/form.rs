@@ -58,8 +58,8 @@ impl<'de> Visitor<'de> for RunVisitor {
     }
 }
 
-/// Hands all fields except `recordings` to another reader, and keeps `recordings`. Fields are read one after the other,
-/// so a large run is not held in memory twice.
+/// Passes all fields except `recordings` to another reader, and keeps `recordings`. The reader gets one field after the
+/// other, so memory never contains a large run twice.
 struct OtherFields<'a, A> {
     map: A,
     recordings: &'a mut Option<StoredRecordings>,

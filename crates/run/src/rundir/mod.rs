@@ -1,5 +1,5 @@
 //! A run and its directory: `run.json`, `report.html`, histogram logs. loadline rewrites the files after every trial,
-//! so an interrupt loses nothing.
+//! so an interrupt never loses a finished trial.
 
 pub(crate) mod form;
 pub(crate) mod read;
@@ -50,7 +50,7 @@ pub struct Run {
     #[serde(with = "crate::trial::axes")]
     #[cfg_attr(test, schemars(with = "Vec<crate::trial::axes::Written<'static>>"))]
     pub trials: Vec<Trial>,
-    /// Conclusions. Newer code recomputes them when it reads an old run.
+    /// Conclusions. When a newer version reads an old run, it computes the conclusions again.
     pub findings: Findings,
     /// Notes for the user.
     pub notes: Vec<Note>,
@@ -59,7 +59,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns true if any trial sent requests to a server. Trials that only time a library send no requests.
+    /// Returns true if any trial sent requests to a server. Trials that only measure the time of library calls send no
+    /// requests.
     pub fn sent_requests(&self) -> bool {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
@@ -69,29 +70,29 @@ impl Run {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// Returns the incident that ended the run, and the trial in which it happened. Such an incident makes the trial
-    /// useless, for example because the server ended. If the load was external, the incident may also be the loss of
-    /// the observer.
+    /// Returns the incident that ended the run, and the trial in which it happened. An incident ends a run if it makes
+    /// the trial useless, for example because the server ended. If the load was external, the incident may also be the
+    /// loss of the observer.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
 
-    /// Returns the trial for one of the indexes in [`crate::Picks`].
+    /// Returns the trial whose index `place` takes from [`crate::Picks`], such as the trial at capacity.
     pub fn picked(&self, place: impl Fn(&crate::Picks) -> Option<usize>) -> Option<&Trial> {
         self.trials.get(place(&self.findings.picks)?)
     }
 
-    /// Returns the trials of each repeat, in order; one group if there are no repeats.
+    /// Returns the trials of each repeat, in order. Without repeats, returns all trials as one group.
     pub fn repeats(&self) -> impl Iterator<Item = &[Trial]> {
         self.trials.chunk_by(|a, b| a.repeat == b.repeat)
     }
 
-    /// Returns the trials of the current repeat.
+    /// Returns the trials of the last repeat.
     pub fn last_repeat(&self) -> &[Trial] {
         self.repeats().last().unwrap_or_default()
     }
 
-    /// Returns each trial with its outcome. The outcome is empty if the run was not judged.
+    /// Returns each trial with its outcome. If loadline did not judge the run, the outcomes are empty.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
         let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
         self.trials.iter().zip(known)
@@ -115,7 +116,7 @@ pub struct HostInfo {
     pub cpu_model: String,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Facts that affect the results: sysctls, clock source, virtualisation.
+    /// Facts about the host that affect the results: sysctls, clock source, virtualisation.
     pub facts: std::collections::BTreeMap<String, String>,
 }
 
@@ -130,7 +131,7 @@ pub struct MediumInfo {
     pub hosts: [String; 2],
     /// Requested medium (kind of link), as in `loadline list media`.
     pub medium: String,
-    /// Implementation of the link, in one sentence.
+    /// Description of the link's implementation, in one sentence.
     pub made_of: String,
     /// True if all hosts share one wire in both directions (half duplex).
     pub shared_wire: bool,
@@ -163,7 +164,7 @@ pub enum RunDirError {
         /// Advice to the user.
         advice: &'static str,
     },
-    /// A file of a run could not be written. The partial file was removed.
+    /// A file of a run could not be written. loadline removed the partial file.
     #[error("cannot write {path}: {}; it needs {bytes} bytes: {}", reason(error), write_advice(error))]
     Write {
         /// File that could not be written.
@@ -219,7 +220,8 @@ impl RunDirError {
     }
 }
 
-/// Describes the resource that is full, in words. For other errors, returns the system's error text.
+/// Returns words for a write error that a full resource caused, such as a full disk. For other errors, returns the
+/// system's error text.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),
@@ -243,7 +245,7 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Creates the directory and checks that it is writable, before any load is sent.
+    /// Creates the directory and checks that it is writable.
     pub fn create(path: &Path) -> Result<Self, RunDirError> {
         let fail = |what, source| RunDirError::Io {
             what,
@@ -258,7 +260,7 @@ impl RunDir {
         Ok(Self { path: path.to_path_buf() })
     }
 
-    /// Returns the path.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -280,7 +282,7 @@ impl RunDir {
             fs::rename(&temporary, &target)
         };
         write().map_err(|error| {
-            // A failed removal is ignored, because the write error says more.
+            // Ignores an error of this removal, because the write error says more.
             let _ = fs::remove_file(&temporary);
             RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), error }
         })

@@ -1,4 +1,4 @@
-//! Reading stored runs. A file is untrusted, so its size is checked before any part of it takes memory.
+//! Reads stored runs. A file is untrusted, so loadline checks its size before it allocates memory for its contents.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,28 +9,28 @@ use serde::{Deserialize, Deserializer};
 
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host. A machine with 2 GB of
-/// memory can read a run of this size.
+/// Maximum size of `run.json`, bytes. This size is enough for one day of samples from a busy host. A machine with 2 GB
+/// of memory can read such a run.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials. The number is limited because every trial takes part in all conclusions and has a row in
-/// every table.
+/// Maximum number of trials. The limit exists because all conclusions use every trial, and every table has a row for
+/// it.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.
 pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
-/// Maximum number of hosts, sides at rest and client hosts of trials, added up. An empty host or side takes two bytes
-/// of text and up to 2 KiB of memory.
+/// Maximum sum of the numbers of hosts, of sides at rest, and of client hosts of trials. An empty host or side takes
+/// two bytes of text and up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
 /// Maximum number of objects (`{`) in `run.json`. Each object takes a few hundred bytes of memory. Objects that
-/// loadline writes have about 90 bytes of text, so the longest file that loadline writes stays within this limit.
+/// loadline writes have about 90 bytes of text, so a file of [`MAX_RUN_BYTES`] from loadline stays within this limit.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
-/// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so the longest
-/// file that loadline writes stays within this limit.
+/// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so a file of
+/// [`MAX_RUN_BYTES`] from loadline stays within this limit.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
 /// Beginning of the value of `format` in every version.
 const FORMAT_MARK: &str = "loadline-run/";
-/// Maximum position of [`FORMAT_MARK`] in the file, bytes.
+/// Maximum distance of [`FORMAT_MARK`] from the beginning of the file, bytes.
 const MAX_MARK_AT: usize = 100;
 
 /// Reads a run from its directory or from its `run.json`.
@@ -79,8 +79,8 @@ fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Fields that are checked before memory is allocated: the format, which every version has, and the numbers of entries
-/// that take much memory.
+/// Fields that loadline checks before it allocates memory for a run: the format, and the numbers of entries that take
+/// much memory.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {
@@ -110,8 +110,8 @@ impl Head {
     }
 }
 
-/// Number of elements in a list or an object. Counting skips the elements themselves, and leaves type errors to the
-/// full parse.
+/// Number of elements in a list or an object. Counting skips the elements. An element of a wrong type is an error only
+/// later, when the whole run is read.
 #[derive(Default)]
 struct Count(usize);
 
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for Counted {
     }
 }
 
-/// Returns the number of objects and of commas in a JSON text, outside of strings.
+/// Returns the number of objects and the number of commas in a JSON text. Braces and commas in strings do not count.
 fn weight(text: &str) -> (usize, usize) {
     let (mut objects, mut commas, mut quoted, mut escaped) = (0, 0, false, false);
     for byte in text.bytes() {
@@ -173,8 +173,8 @@ pub(super) fn check_weight(name: &str, text: &str) -> Result<(), RunDirError> {
     fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])
 }
 
-/// Returns an error for the first count that exceeds its limit. Without these limits, a file of an allowed size could
-/// take ten times its size in memory.
+/// Returns an error for the first count that exceeds its limit. Without these limits, a file of at most
+/// [`MAX_RUN_BYTES`] could take ten times its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
     let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })

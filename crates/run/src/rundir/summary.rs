@@ -1,5 +1,5 @@
-//! Parts of a stored run that a history needs. Reading only these parts takes a small fraction of the time and memory
-//! of a whole run, because histograms and counter samples are skipped.
+//! Parts of a stored run that a history needs. Reading only these parts skips histograms and counter samples, so it
+//! takes a small fraction of the time and memory of reading the whole run.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub struct RunSummary {
 pub struct TrialSummary {
     /// Purpose of the trial.
     pub kind: TrialKind,
-    /// Amount of load that the trial asked for.
+    /// Load that loadline intended to make in the trial.
     pub intensity: Intensity,
     /// Responses per second that had an expected status and met the limit on the response time, if there is a limit.
     #[serde(with = "Figure")]

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::ClassPart;
 
-/// Maximum number of addresses among which connections take turns.
+/// Maximum number of addresses to which one load connects in turn.
 pub const MAX_ADDRESSES: usize = 64;
 
-/// Choice of the addresses to which connections go, among the addresses of the server's name.
+/// Choice of the addresses to connect to, among the addresses of the server's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

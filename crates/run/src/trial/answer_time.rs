@@ -1,12 +1,12 @@
-//! The times of an answer that can be limited: until its last byte, until its first byte, until its first event, and
-//! between its events.
+//! The times of an answer that the user can limit: until its last byte, until its first byte, until its first event,
+//! and between its events.
 
 use std::collections::BTreeMap;
 
 use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. All times except the gap start when the request starts: at its intended start, its connect or
-/// its send, depending on the load.
+/// A time of an answer. All times except the gap start when the request starts. Depending on the load, this is the
+/// request's intended start, its connect or its send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.
@@ -16,7 +16,7 @@ pub enum AnswerTime {
     FirstByte,
     /// Time until the first event of a stream.
     FirstEvent,
-    /// Time between an event of a stream and the next one.
+    /// Time between an event of a stream and the next event.
     Gap,
 }
 

@@ -16,14 +16,15 @@ impl Trial {
         }
     }
 
-    /// Returns the histogram of the time `time` of the answers; `None` if no good answer was timed.
+    /// Returns the histogram of the time `time` of the answers; `None` if there was no good answer, or if the run did
+    /// not record this time.
     pub fn answer_hist(&self, time: AnswerTime) -> Option<&Hist> {
         let is_known = self.answer_summary(time).count > 0;
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())
     }
 
-    /// Returns the times of the answers, including the requests that were never answered. `failed` is the tally's
-    /// number of failed requests, which is used if the run has no histogram of failed requests.
+    /// Returns the times `time` of all requests, including lower bounds for the requests that were never answered.
+    /// `failed` is the number of failed requests, for runs without a histogram of failed requests.
     pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
         answer_times(&self.histograms, time, failed)
     }

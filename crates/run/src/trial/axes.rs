@@ -1,7 +1,7 @@
 //! Old format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
-//! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`; reading such a run fills
-//! the typed fields. Reading also recovers facts that old runs hold only in labels and notes. No other file reads the
-//! old formats.
+//! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`. Reading one of these runs
+//! fills the typed fields. Reading also recovers facts that only labels and notes of old runs contain. No other file
+//! reads the old formats.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl Trial {
         self.results.values.numbers().chain(self.key.numbers()).collect()
     }
 
-    /// Stores each number of `axes` that no other field of the trial holds.
+    /// Stores each number of `axes` that no other field of the trial contains.
     fn take_axes(&mut self, axes: BTreeMap<String, Option<f64>>, old: bool) {
         for (name, value) in axes {
             let value = value.unwrap_or(f64::NAN);
@@ -75,8 +75,8 @@ impl Key {
         field || self.values.has(name)
     }
 
-    /// Sets the setting with this name, in an old run that stores no [`Key`]. Returns `false` if the number is not a
-    /// setting, or the setting cannot have this value.
+    /// Sets the setting `name` to `value`, for an old run that stores no [`Key`]. Returns `false` if `name` is not a
+    /// setting, or if the setting cannot have this value.
     fn take(&mut self, name: &str, value: f64) -> bool {
         let whole = (value.fract() == 0.0 && (0.0..2f64.powi(53)).contains(&value)).then_some(value as u64);
         let count = || whole.and_then(|n| u32::try_from(n).ok());
@@ -92,8 +92,8 @@ impl Key {
     }
 }
 
-/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain, so they
-/// agree with the server's own log. Rates and latencies cover the measured window.
+/// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
+/// They therefore agree with the server's own log. Rates and latencies cover the measured window.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Trial"))]

@@ -4,7 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time between connects of a block without `compat`, nanoseconds. The time is shorter if the block sends faster.
+/// Time between connects of a block without `compat`, nanoseconds. The time is shorter if the pause between the block's
+/// sends is shorter.
 const CONNECT_NS: u64 = 500_000;
 
 /// Division of a closed loop into blocks. The closed loop provides the number of connections. The pipeline of the
@@ -18,11 +19,11 @@ pub struct Blocks {
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 to send right after each response.
     pub block_rate_bytes_per_s: f64,
-    /// Number x of the original client (A. Jones, J. Ohlund, 2002): a connection sends 1 + x messages, closes, and is
-    /// not opened again. With 0, the connection sends until the trial ends.
+    /// Number x of the original client (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on a connection,
+    /// closes it, and does not open it again. With 0, the client sends until the trial ends.
     pub sends_per_connection: u32,
-    /// True to copy three details of the original client. The pause between sends is computed with integer arithmetic,
-    /// connects are spaced by this pause, and the client closes first.
+    /// True to copy three details of the original client (A. Jones, J. Ohlund, 2002). The pause between sends is
+    /// computed with integer arithmetic, connects are spaced by this pause, and the client closes first.
     pub compat: bool,
 }
 
@@ -33,9 +34,10 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat`, for c connections per
-    /// block, b bytes per message and r bytes per second, the pause is `((c*b)/r)*1000/c` milliseconds in integer
-    /// arithmetic. From 1,000,000 B/s, the pause is half as long. If c*b < r, the pause is 0 (no limit).
+    /// Returns the nanoseconds between two sends of a block; 0 without a limit on the rate. With `compat`, for c
+    /// connections per block, b bytes per message and r bytes per second, the pause is `((c*b)/r)*1000/c` milliseconds
+    /// in integer arithmetic. If r is 1,000,000 or more, the pause is half as long. If c*b < r, the pause is 0 (no
+    /// limit).
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;
         if rate <= 0.0 {
@@ -80,7 +82,7 @@ mod tests {
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);
-        // If c*b < r, there is no limit. From 1,000,000 B/s the pause is halved.
+        // If c*b < r, there is no limit. From 1,000,000 B/s on, the pause is half as long.
         assert_eq!(blocks(10, 200_000.0, true).pause_ns(4096), 0);
         assert_eq!(blocks(1000, 1_000_000.0, true).pause_ns(4096), 2_000_000);
     }

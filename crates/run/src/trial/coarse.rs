@@ -1,5 +1,5 @@
-//! Coarse histograms of durations for live display: small enough to send ten times a second. Counts never decrease, so
-//! the difference of two copies covers the time between them. Results use [`crate::Hist`] instead.
+//! Coarse histograms of durations for the live display, small enough to send ten times per second. Counts never
+//! decrease, so the difference of two copies covers the time between them. Results use [`crate::Hist`] instead.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 pub type CoarseHist = Buckets<3>;
 
 /// Response times in one slot (period) of an experiment, with durations accurate to 1.6 %. Percentiles are more
-/// accurate than single durations, because they are interpolated within a bucket.
+/// accurate than this, because they are interpolated within a bucket.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
@@ -68,7 +68,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns how much each count has grown since `earlier`, an earlier copy of this histogram.
+    /// Returns the growth of each count since `earlier`, an earlier copy of this histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
@@ -132,8 +132,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         usize::from(bucket) + 1 >= Self::BUCKETS
     }
 
-    /// Returns the mean in microseconds, computed from the middle of each bucket; `None` if empty. The last bucket,
-    /// which has no end, is left out.
+    /// Returns the mean in microseconds, computed from the middle of each bucket, without the last bucket, which has no
+    /// end. Returns `None` if all other buckets are empty.
     pub fn mean_us(&self) -> Option<f64> {
         let middle = |bucket: u16| Self::edges_ns(bucket).0.midpoint(Self::edges_ns(bucket).1) / 1e3;
         let ended = self.counts().filter(|(bucket, _)| !Self::is_open(*bucket));
@@ -147,7 +147,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Returns true if nothing was counted.
+    /// Returns true if the histogram contains no durations.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,5 +1,5 @@
-//! Databases behind a server, sampled over time: what their sessions do and wait for. Statements are stored without
-//! their values.
+//! Databases behind a server, sampled over time: the activities of their sessions, and the causes of their waits. A run
+//! stores statements without their values.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl SessionState {
     }
 }
 
-/// Sessions that have the same activity and run the same statement.
+/// Sessions with the same activity and the same statement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -67,13 +67,13 @@ pub struct SessionGroup {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Blocker {
-    /// Kind of wait of the blocked sessions.
+    /// Activity of the blocked sessions, which is a wait for a lock.
     pub blocked: SessionState,
     /// Activity of the blocking transactions.
     pub state: SessionState,
     /// Statement that the transactions run, without values; in an open transaction, the last statement.
     pub statement: String,
-    /// Share of this entry in all observed blocking transactions, 0 to 1.
+    /// Number of blocking transactions in this entry, as a share of all observed blocking transactions, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Typical time for which such a transaction holds the lock, seconds; 0 if unknown.
@@ -112,7 +112,7 @@ pub struct DatabaseProfile {
     /// Length of the sampled time, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Number of samples.
+    /// Number of samples taken.
     pub samples: u64,
     /// Mean duration of taking one sample, including the round trip to the database, milliseconds.
     #[serde(with = "Figure")]
@@ -120,7 +120,7 @@ pub struct DatabaseProfile {
     /// Mean number of sessions.
     #[serde(with = "Figure")]
     pub sessions: f64,
-    /// Mean number of sessions in a statement or in an open transaction.
+    /// Mean number of sessions that execute a statement or have an open transaction.
     #[serde(with = "Figure")]
     pub active: f64,
     /// Active sessions by activity and statement, the largest group first.
@@ -132,7 +132,7 @@ pub struct DatabaseProfile {
     /// Executed commands; the command that took most time comes first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub commands: Vec<CommandSum>,
-    /// Reasons why something could not be read, one sentence each.
+    /// Reasons for missing data, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub missing: Vec<String>,
 }

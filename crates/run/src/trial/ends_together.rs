@@ -8,29 +8,31 @@ use crate::figure::Figure;
 const TOGETHER_S: f64 = 0.1;
 /// Minimum number of connections for which simultaneous closes are no coincidence.
 const MIN_CONNECTIONS: u64 = 4;
-/// Ratio of the shortest to the longest idle time, up to which a keep-alive timeout cannot be the cause of the closes.
-/// A timeout closes connections after nearly equal idle times: timers of servers are off by up to 10 %.
+/// Maximum ratio of the shortest to the longest idle time with which a keep-alive timeout cannot be the cause of the
+/// closes. A timeout closes connections after nearly equal idle times, because the timers of servers are off by 10 % at
+/// most.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
-/// Connections that the server closed at one moment: the moment at which it closed the largest number of connections.
+/// Connections that the server closed at one moment. This is the moment at which the server closed the largest number
+/// of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EndsTogether {
-    /// Time of that moment, seconds since the load began.
+    /// Time of the moment, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Number of connections that the server closed at that moment.
+    /// Number of connections that the server closed at the moment `at_s`.
     pub connections: u64,
-    /// Number of connections that were open at that moment.
+    /// Number of connections that were open at the moment `at_s`.
     pub open: u64,
     /// Number of all connections that the server closed during the trial.
     pub all: u64,
-    /// Shortest idle time of the connections that the server closed at that moment, seconds. A connection that got its
-    /// next request right after an answer was not idle.
+    /// Shortest idle time of the connections that the server closed at the moment `at_s`, seconds. A connection that
+    /// got its next request right after an answer was not idle.
     #[serde(with = "Figure")]
     pub shortest_idle_s: f64,
-    /// Longest idle time of the connections that the server closed at that moment, seconds.
+    /// Longest idle time of the connections that the server closed at the moment `at_s`, seconds.
     #[serde(with = "Figure")]
     pub longest_idle_s: f64,
 }
@@ -47,8 +49,7 @@ impl EndsTogether {
             && self.shortest_idle_s <= MAX_EQUAL_TIMES * self.longest_idle_s
     }
 
-    /// Adds the closes that another thread or agent saw. If the two moments differ, the moment with more closes is
-    /// kept.
+    /// Adds the closes that another thread or agent saw. If the two moments differ, keeps the moment with more closes.
     pub fn merge(&mut self, other: Self) {
         let (all, open) = (self.all.saturating_add(other.all), self.open.saturating_add(other.open));
         if (self.at_s - other.at_s).abs() <= TOGETHER_S {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ErrorKind;
 use crate::figure::Figure;
 
-/// Maximum number of kinds of failures for which the first failure is kept.
+/// Maximum number of kinds of failures for which loadline keeps the first failure.
 pub const MAX_FIRST_FAILURES: usize = 32;
 
 /// Kind of a failure.
@@ -28,15 +28,15 @@ pub struct FirstFailure {
     /// Time of the failure, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Reason that is safe to show: the server's words in quotation marks, or what the client saw. Empty if neither is
-    /// known.
+    /// Reason without secrets: the server's words in quotation marks, or the client's observation. Empty if both are
+    /// unknown.
     #[serde(default)]
     pub reason: String,
 }
 
 impl FirstFailure {
-    /// Adds the first failures of another thread or agent. For each kind, the earlier failure is kept, but a failure
-    /// with a reason takes precedence over a failure without a reason.
+    /// Adds the first failures of another thread or agent. Keeps the earlier failure of each kind. A failure with a
+    /// reason takes precedence over a failure without a reason.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         for other in others {
             match all.iter().position(|known| known.kind == other.kind) {

@@ -15,10 +15,11 @@ pub struct HostLoad {
     pub agents: u32,
     /// Number of requests that these generators completed.
     pub completed: u64,
-    /// Share of the requested load assigned to these generators, 0 to 1.
+    /// Share of the planned load that these generators had to make, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Difference between the host's clock and the conductor's clock when the load began, microseconds.
+    /// Difference between the host's clock and the clock of the controlling loadline process when the load began,
+    /// microseconds.
     #[serde(with = "Figure")]
     pub clock_us: f64,
 }
@@ -33,15 +34,16 @@ pub struct HostFinding {
     pub host: String,
     /// Requests completed per second; absent if nothing was measured.
     pub completed_rate: Option<f64>,
-    /// CPU utilization of the host by all processes in the window, 0 to 1; absent without its counters.
+    /// CPU utilization of the host by all processes in the measured window, 0 to 1; absent without the host's counters.
     pub cpus_busy: Option<f64>,
-    /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent no segments or its counters are missing.
+    /// Share of TCP segments that the host sent again, 0 to 1. Absent if the host sent no segments, or if its counters
+    /// are missing.
     pub segments_again: Option<f64>,
     /// True if this host is closest to its limit. The field `client` of the trial describes this host.
     pub busiest: bool,
 }
 
-/// Time differences between the windows of several agents, and between samples and their requested times.
+/// Time differences between the measured windows of several generators, and between samples and their planned times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -52,17 +54,17 @@ pub struct WindowSkew {
     /// Time between the first and the last window end, microseconds.
     #[serde(with = "Figure")]
     pub end_us: f64,
-    /// Largest time between a sample at the window's start or end and its requested time, microseconds; absent without
-    /// such samples.
+    /// Largest difference between the actual and the planned time of a sample at the window's start or end,
+    /// microseconds; absent without these samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Maximum error of `begin_us` and `end_us`, microseconds; 0 if all agents are on this machine. For each agent, the
-    /// fastest round trip is measured. The error is half of the longest of these round trips, plus the possible clock
-    /// drift after the clocks were compared.
+    /// Maximum error of `begin_us` and `end_us`, microseconds; 0 if all generators are on this machine. loadline
+    /// measures the fastest round trip to each generator. The error is half of the longest of these round trips, plus
+    /// the possible clock drift after the clocks were compared.
     #[serde(with = "Figure")]
     pub clock_us: f64,
-    /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All
-    /// times are corrected for this drift. Absent without remote hosts.
+    /// Largest clock drift of a remote generator or observer, relative to the controlling loadline process, during the
+    /// trial, microseconds. loadline corrects all times for this drift. Absent without remote hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_us: Option<f64>,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Reason for missing answers, if most connects were refused.
+/// Reason for missing answers that loadline states if the server's host refused most connects.
 pub const NOTHING_LISTENS: &str = "its host refused connections, since the server had ended or no longer listened";
 
 /// An incident of the server or of a generator during a trial.
@@ -36,7 +36,8 @@ pub enum IncidentKind {
     ServerEnded,
     /// All processes of the server had ended, and later responses came again.
     ServerReturned,
-    /// No response came although responses were due, and the state of the server's processes does not explain this.
+    /// No response came although responses were due, and the state of the server's processes does not explain the
+    /// silence.
     Silence,
     /// The server refused every request of the load, and also a single request after the load.
     RefusedAtRest,
@@ -46,7 +47,7 @@ pub enum IncidentKind {
     GeneratorStopped,
     /// A generator ended early, and its counts are lost.
     GeneratorEnded,
-    /// The observer on another host is lost, together with that host's counters.
+    /// loadline lost the connection to the observer on another host, and thus the counters of this host.
     ObserverLost,
 }
 

@@ -14,16 +14,16 @@ pub struct Key {
     /// Size of the record that a request reads, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_bytes: Option<u64>,
-    /// Number of closed-loop clients, as the experiment counts them.
+    /// Number of closed-loop clients, in the experiment's way of counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
     /// Number of cold connections held during the trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold: Option<u32>,
-    /// Intensity of each load, in the order of the loads; the trial's `intensity` is their sum. Empty in older runs.
+    /// Intensity of each load of the trial. The trial's `intensity` is their sum. Empty in older runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Intensity>,
-    /// Class whose share of the requests was increased in this trial.
+    /// Class of requests that had a larger share in this trial than in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Name of the chart line to which this trial adds a point.

@@ -1,4 +1,4 @@
-//! Measured window of a trial, and the time spent around it.
+//! Measured window of a trial, and the time that the trial took before and after it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 pub struct Measured {
     /// Start and end of the window, on the time scale of [`crate::Recording::t_s`].
     pub window: Window,
-    /// Start of the load as time of day, seconds since 1970 (UTC). With this time, the times of a trial can be compared
-    /// with logs and traces of the server.
+    /// Start of the load, seconds since 1970 (UTC). With this time, a reader can compare the times of a trial with logs
+    /// and traces of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_began_unix_s: Option<f64>,
     /// Length of the window by the generator's own clock, seconds.
@@ -35,22 +35,23 @@ pub struct Measured {
     /// Responses with an unexpected status, per second, in each step of `series_completed`; empty if there were none.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub series_refused: Vec<f64>,
-    /// Longest time in which no request completed although some were in flight; start and end in seconds since the load
-    /// began. The real silence may be longer by up to two reports of the generator (0.2 s).
+    /// Longest period in which no request completed although requests were in flight; start and end in seconds since
+    /// the load began. The real period may be longer by up to 0.2 s, the time of two progress reports of the generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence: Option<Window>,
     /// Requests completed per second in each slot (period of equal length) of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the open-loop requests that were due in each slot. A file stores these times with the
-    /// experiment, not here.
+    /// Response times of the open-loop requests that were due in each slot. `run.json` contains these times in the
+    /// experiment's result instead.
     #[serde(skip)]
     pub slot_times: Vec<SlotHist>,
-    /// Completed, failed and late requests in each tenth of a second. The limits of the objective are checked with
+    /// Completed, failed and late requests in each tenth of a second. loadline checks the limits of the objective with
     /// these counts.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of a generator's host, and of the server's host if an observer runs on it; seconds since the load began.
+    /// Pauses of the generators' hosts, and of the server's host if an observer runs on it; seconds since the load
+    /// began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
     /// Times in which a generator thread woke up late or stalled during its work; seconds since the load began.
@@ -58,20 +59,20 @@ pub struct Measured {
     pub held_up: Vec<Window>,
     /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. This share
     /// was neither idle nor used by server, upstreams or generator. The list has one value for each tenth of a second,
-    /// from the start of the load to the end of the window. Of several machines, the largest share counts. Empty if
-    /// unknown.
+    /// from the start of the load to the end of the window. With several machines, this is the largest share of any
+    /// machine. Empty if unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,
-    /// Information about the opening of the connections, if they were opened one after the other.
+    /// Information about the opening of the connections; absent unless the load opened them one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
     /// Number of connections of a closed loop that were open when the window began; absent if all of them were open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_at_begin: Option<u64>,
-    /// Time differences between the windows of several agents.
+    /// Time differences between the measured windows of several generators.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<WindowSkew>,
-    /// Time spent besides warm-up and window.
+    /// Time that a trial takes besides warm-up and measured window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around: Option<TrialOverhead>,
 }
@@ -96,12 +97,13 @@ impl ConnectionOpening {
     }
 }
 
-/// Time spent besides warm-up and window.
+/// Time that a trial takes besides warm-up and measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TrialOverhead {
-    /// Time until the load began, seconds: starting agents and observers, and waiting until all start together.
+    /// Time until the load began, seconds: for starting generators and observers, and for waiting until all of them
+    /// were ready.
     #[serde(with = "Figure")]
     pub start_s: f64,
     /// Time from the end of the window until all data was collected, seconds.

@@ -62,32 +62,35 @@ pub enum TrialKind {
     Overload,
     /// One measurement of an experiment (`loadline lab`).
     Experiment,
-    /// Trial in which levers were switched on and off in slots, so its rates mix several states.
+    /// Trial in which an experiment switched levers on and off in slots (periods of equal length). The trial's rates
+    /// therefore mix several states.
     Proof,
     /// Observation of a server under external load, without a generator.
     Watched,
-    /// Short window with kept connections, or with one connection per request. Such windows alternate, to measure the
-    /// cost of a handshake.
+    /// Short measurement with kept connections, or with one connection per request. Both kinds alternate, to measure
+    /// the cost of a handshake.
     Handshakes,
-    /// Short window in which one class has a larger share of the requests, to measure the server's cost of each class.
+    /// Short measurement in which one class has a larger share of the requests, to find the server's cost of each
+    /// class.
     Classes,
 }
 
 impl TrialKind {
-    /// Returns true if an incident of this kind ends the trial. A trial that only observes also ends if its observer is
-    /// lost.
+    /// Returns true if an incident of this kind ends the trial. A trial that only observes also ends if loadline loses
+    /// its observer.
     pub const fn ends_with(self, kind: IncidentKind) -> bool {
         kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
     }
 
-    /// Returns true if the trial does not measure the server's capacity. A search ignores such trials.
+    /// Returns true if the trial does not measure the server's capacity. A search for the capacity ignores auxiliary
+    /// trials.
     pub const fn is_auxiliary(self) -> bool {
         matches!(self, Self::Proof | Self::Handshakes | Self::Classes)
     }
 }
 
-/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain, so they
-/// agree with the server's own log. Rates and latencies cover the measured window.
+/// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
+/// They therefore agree with the server's own log. Rates and latencies cover the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -105,7 +108,7 @@ pub struct Trial {
     pub results: Results,
     /// Requested intensity, summed over all loads.
     pub intensity: Intensity,
-    /// Rates of an open loop, as the user changed them during the load. `intensity` contains their mean over the
+    /// Rates that the user set by hand during an open loop. `intensity` contains the mean of these rates over the
     /// measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<RateChange>,
@@ -128,7 +131,7 @@ pub struct Trial {
     /// streams.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_event_us: Summary,
-    /// Time between an event of a stream and the next one. Events that arrived in one read have gaps of 0 between them.
+    /// Time between an event of a stream and the next event. The gap is 0 between events that arrived in one read.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub gap_us: Summary,
     /// Number of stream events that arrived in the measured window.
@@ -198,7 +201,7 @@ pub struct Trial {
     pub histograms: BTreeMap<String, Hist>,
     /// Result of the steady-state test before the measured window.
     pub steady: Steady,
-    /// Generator side; with several generator hosts, the busiest one.
+    /// Generator side; with several generator hosts, the busiest of these hosts.
     pub client: Side,
     /// Other generator hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -269,7 +272,7 @@ impl RateChange {
     }
 }
 
-/// Rates and levels of the measured window.
+/// Rates and mean concurrency of the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -303,7 +306,8 @@ pub struct Steady {
     pub warmup_s: f64,
     /// Reason for the result, in words with figures.
     pub reason: String,
-    /// True if the warm-up was too short for the test, as in a search whose server is already warm.
+    /// True if the warm-up was too short for the test. In a search, warm-ups are short because the server is already
+    /// warm.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub too_short: bool,
 }

@@ -23,19 +23,18 @@ pub struct Moment {
     /// Number of responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Median response time, microseconds, accurate to 12.5 %. Absent without responses, or if too many failed requests
-    /// make it unknown.
+    /// Median response time, microseconds, accurate to 12.5 %. Absent without responses, or if too many requests
+    /// failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// 99th percentile of the response time, microseconds; absent without responses, or if too many failed requests
-    /// make it unknown.
+    /// 99th percentile of the response time, microseconds; absent without responses, or if too many requests failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
 }
 
 impl Moment {
-    /// Returns the share of ended requests that failed, 0 to 1; `None` if no request ended. Requests without a response
-    /// are known only at the end of a trial, so no part of the trial counts them.
+    /// Returns the share of ended requests that failed, 0 to 1; `None` if no request ended. loadline knows only at the
+    /// end of a trial which requests got no response, so no part of the trial counts them.
     pub fn failed_share(&self) -> Option<f64> {
         let errors = self.failed.saturating_sub(self.unexpected);
         let all = self.completed.saturating_add(errors) as f64;

@@ -10,7 +10,7 @@ use super::values::{StoredValue, ValueName, Values, with_values};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Results {
-    /// Bottleneck of this trial, if each trial is judged on its own.
+    /// Bottleneck of this trial; absent unless loadline judges each trial of the run on its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
     /// Result of a trial without requests, in a few words.

@@ -22,12 +22,12 @@ pub struct Side {
     /// include them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<crate::Upstream>,
-    /// Sampled threads of the processes and of the upstream services; absent if they were not sampled.
+    /// Sampled threads of the processes and of the upstream services; absent if loadline sampled no threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<crate::WaitProfile>>,
     /// True if client and server share the CPUs that `machine` names.
     pub shared: bool,
-    /// Samples of the counters. In `run.json`, all samples are in the field `recordings` of the run. Files of older
+    /// Samples of the counters. In `run.json`, the field `recordings` of the run contains all samples. Files of older
     /// versions have the samples here.
     #[serde(skip_serializing)]
     pub recording: Recording,
@@ -41,8 +41,8 @@ pub struct Side {
 }
 
 impl Side {
-    /// Returns true if the `cpu.*` counters of both sides describe the same CPUs. If a machine is unknown, the host
-    /// names are compared.
+    /// Returns true if the `cpu.*` counters of both sides describe the same CPUs. If the machine of a side is unknown,
+    /// compares the host names.
     pub fn same_cpus(&self, other: &Self) -> bool {
         let known = !self.machine.is_empty() && !other.machine.is_empty();
         if known { self.machine == other.machine } else { !self.host.is_empty() && self.host == other.host }

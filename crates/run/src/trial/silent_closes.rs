@@ -1,21 +1,23 @@
-//! Servers that close connections without announcing it, so that the next request on each connection fails.
+//! Recognizes servers that close connections without announcing it. The next request on each of these connections
+//! fails.
 
 use crate::{ErrorKind, FailureKind, Tally, Trial};
 
-/// Minimum number of connections. The mean number of answers on fewer connections says too little about the server.
+/// Minimum number of connections for a conclusion. The mean number of answers on fewer connections is too uncertain.
 const MIN_CONNECTIONS: u64 = 20;
-/// Minimum number of successive connections per client. If a server restarts twice, each client has only three.
+/// Minimum number of successive connections per client. If a server restarts twice, each client has only three
+/// connections.
 const GENERATIONS: f64 = 4.0;
 /// Minimum share of all connections that must have ended, 0 to 1. In measured loads against servers that close
 /// silently, the share was above 0.99: only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
-/// Maximum scatter of the numbers of answers per lost connection, for a server that ends connections after a fixed
-/// number of answers. The scatter is the standard deviation divided by the mean. If all connections have equal numbers
-/// of answers, the scatter is 0. The scatter is 1 or more for a server that drops each request with a fixed
-/// probability, because the number of answers is then geometrically distributed.
+/// Maximum scatter of the number of answers per lost connection. With at most this scatter, the server closes
+/// connections after a fixed number of answers. The scatter is the standard deviation divided by the mean. If all
+/// connections have equal numbers of answers, the scatter is 0. The scatter is 1 or more for a server that drops each
+/// request with a fixed probability, because the number of answers is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 
-/// Moment at which a server closes connections without announcing it.
+/// Rule by which a server closes connections without announcing it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SilentCloses {
     /// The server closes a connection after about this number of answers.
@@ -26,9 +28,9 @@ pub enum SilentCloses {
 }
 
 impl Trial {
-    /// Returns the moment at which the server silently closes its connections, if nearly all connections ended and
-    /// nearly every end cost a request. Returns `None` for servers that do not close connections silently, and for
-    /// servers that were unreachable for a time.
+    /// Returns the rule by which the server closes its connections without announcing it. The rule is known if nearly
+    /// all connections ended in this way and each end left a request without an answer. Returns `None` for servers that
+    /// do not close connections in this way, and for servers that refused connects.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
         let errors = |kind| tally.errors.count(kind);
@@ -56,7 +58,7 @@ impl Trial {
     }
 }
 
-/// Returns true if lost connections had very different numbers of answers. Older runs have no such numbers.
+/// Returns true if lost connections had very different numbers of answers. Older runs do not contain these numbers.
 fn ends_at_random(tally: &Tally) -> bool {
     let lost = tally.lost_connections as f64;
     let mean = tally.answers_before_loss as f64 / lost.max(1.0);

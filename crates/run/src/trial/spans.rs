@@ -14,8 +14,8 @@ pub const MAX_SPAN_NAMES: usize = 50;
 pub struct SpanProfile {
     /// Number of traces to which the spans belong.
     pub traces: u64,
-    /// Share of the received traces that were kept, 0 to 1. Whenever too many spans are stored, half of the traces are
-    /// dropped.
+    /// Share of the received traces that loadline kept, 0 to 1. Whenever it stores too many spans, it drops half of the
+    /// traces.
     #[serde(with = "Figure")]
     pub kept_share: f64,
     /// Figures of the spans by name, the largest total self time first.
@@ -34,7 +34,7 @@ pub struct SpanSum {
     pub name: String,
     /// Number of spans.
     pub count: u64,
-    /// Mean self time, microseconds: the duration without the time in which children of the span ran.
+    /// Mean self time, microseconds: the span's duration without the time in which its child spans ran.
     #[serde(with = "Figure")]
     pub self_us: f64,
     /// Mean duration, microseconds.

@@ -15,7 +15,7 @@ pub struct StackSum {
     /// Process, then functions from the outermost to the innermost, separated by ";". If a function has no name, its
     /// module is given in brackets.
     pub stack: String,
-    /// Mean number of CPUs that ran this stack, or of threads that waited in it.
+    /// Mean number of CPUs that ran this stack, or mean number of threads that waited in it.
     #[serde(with = "Figure")]
     pub weight: f64,
 }
@@ -30,13 +30,13 @@ pub struct StackProfile {
     /// Stacks of user code that ran on a CPU, the largest first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_STACKS, _, _>")]
     pub cpu: Vec<StackSum>,
-    /// Stacks of threads that waited, the largest first. Idle threads are left out.
+    /// Stacks of threads that waited, the largest first, without idle threads.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_STACKS, _, _>")]
     pub waiting: Vec<StackSum>,
 }
 
 impl StackProfile {
-    /// Calls `change` with each text that another program may have written.
+    /// Calls `change` with each text that may come from another program.
     pub(crate) fn each_text(&mut self, change: impl FnMut(&mut String)) {
         self.cpu.iter_mut().chain(&mut self.waiting).map(|sum| &mut sum.stack).for_each(change);
     }

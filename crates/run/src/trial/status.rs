@@ -59,7 +59,7 @@ pub fn is_refusing(class: &str) -> bool {
     !class.starts_with(['1', '2', '3']) && class != "OK"
 }
 
-/// Returns true if a status means that the server gets more requests than it accepts, such as 429 and 503.
+/// Returns true if a status, such as 429 or 503, means that the server gets more requests than it accepts.
 pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }

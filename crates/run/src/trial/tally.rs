@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::skip_empty;
 
-/// Exact counts of a trial; nothing is sampled.
+/// Exact counts of a trial. No count is an estimate from samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -41,62 +41,63 @@ pub struct Tally {
     pub phantom: u64,
     /// Number of idle connections that the server closed.
     pub closed_by_server: u64,
-    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). For these
-    /// connections, the TIME_WAIT state is on the client's host.
+    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). The TIME_WAIT
+    /// state of these connections is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
-    /// Number of connections that the server closed just as requests were sent on them, after an idle time or after
-    /// some number of answers. Idempotent requests on these connections are counted in `resent`; the other requests are
-    /// failures.
+    /// Number of connections that the server closed just as the client sent requests on them, after an idle time or
+    /// after some number of answers. `resent` counts the idempotent requests on these connections; the other requests
+    /// are failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
-    /// Number of connections that the server ended while requests without any byte of an answer were on them.
+    /// Number of connections that the server ended while they had requests without any byte of an answer.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub lost_connections: u64,
     /// Number of answers that arrived on the connections in `lost_connections`, summed over these connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. At the
-    /// same mean, a fixed number of answers per connection gives a smaller sum than a random number.
+    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. If two
+    /// servers have the same mean, a fixed number of answers per connection gives a smaller sum than a random number.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.
     pub bytes_sent: u64,
     /// Number of bytes read from sockets.
     pub bytes_received: u64,
-    /// Number of bytes of responses among `bytes_received`, counted by the protocol without TLS and framing (HTTP/2:
-    /// bodies only). All other received bytes are overhead.
+    /// Number of bytes of responses among `bytes_received`, without TLS and framing (HTTP/2: bodies only). All other
+    /// received bytes are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
-    /// Number of times that no connection was opened although open-loop requests waited. Either many connects were
-    /// already in progress, or by Little's law the pool was large enough. A connect for each waiting request would
-    /// cause a storm of connects.
+    /// Number of times that the generator opened no connection although open-loop requests waited. Either many connects
+    /// were already in progress, or the pool was large enough by Little's law. A connect for each waiting request would
+    /// flood the server with connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Number of connections in an open loop's pool that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
     /// Number of requests that the server left unprocessed when it closed a connection. In HTTP/2, these requests came
-    /// after the last stream of a GOAWAY. In HTTP/1, they were pipelined after an answer with `Connection: close`. Each
-    /// of these requests was sent again on another connection with its original intended start. `sent` counts each of
-    /// them once.
+    /// after the last stream of a GOAWAY. In HTTP/1, they were pipelined after an answer with `Connection: close`. The
+    /// client sent each of these requests again on another connection, with its original intended start. `sent` counts
+    /// each request once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
-    /// Number of requests that were sent again after a close that `keep_alive_races` counts, with their original
-    /// intended start. `sent` counts each of them once.
+    /// Number of requests that the client sent again after a close that `keep_alive_races` counts, with their original
+    /// intended start. `sent` counts each request once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Number of commands that a node of a Redis cluster redirected permanently (MOVED), and that were sent again.
+    /// Number of commands that a node of a Redis cluster redirected permanently (MOVED). The client sent these commands
+    /// again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub moved: u64,
-    /// Number of commands that a node of a Redis cluster redirected once (ASK), and that were sent again.
+    /// Number of commands that a node of a Redis cluster redirected once (ASK). The client sent these commands again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub asked: u64,
-    /// Number of requests that were started with a trace context.
+    /// Number of requests that the client started with a trace context.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub traced: u64,
-    /// Number of messages of the server without a request: Redis pushes, WebSocket messages without the expected text,
-    /// and surplus answers. These messages do not count as answers.
+    /// Number of messages that the server sent without a request: Redis pushes, WebSocket messages without the expected
+    /// text, and surplus answers. These messages do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
     /// Number of responses on connections on which the server later sent an answer without a request. Some of these
@@ -123,8 +124,8 @@ impl Tally {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Returns the number of responses for each unexpected status. For runs that did not count each status, returns the
-    /// number for each status class.
+    /// Returns the number of responses for each unexpected status. For runs without counts per status, returns the
+    /// number for each refusing status class.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {
         let classes = self.status.iter().filter(|(class, _)| super::status::is_refusing(class));
         let by_class = classes.filter(|_| self.unexpected_statuses.is_empty());
@@ -137,8 +138,8 @@ impl Tally {
         self.doubtful_answers as f64 / (self.completed as f64).max(1.0)
     }
 
-    /// Adds another tally. Sums stop at the maximum instead of overflowing, because the counts may come from other
-    /// hosts.
+    /// Adds another tally. A sum that would overflow stays at its maximum, because counts from other hosts may be
+    /// wrong.
     pub fn merge(&mut self, o: &Self) {
         for (a, b) in [
             (&mut self.attempted, o.attempted),
@@ -182,7 +183,7 @@ impl Tally {
     }
 }
 
-/// Failures by kind; kinds without failures are not listed.
+/// Number of failures by kind, without the kinds that have no failures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
@@ -194,7 +195,7 @@ impl Errors {
         self.0.get(&kind).copied().unwrap_or(0)
     }
 
-    /// Returns the number of failed requests: all failures except those of connects.
+    /// Returns the number of failed requests: all failures except failures of connects.
     pub fn requests(&self) -> u64 {
         self.sum(|kind| !kind.is_of_connect())
     }
@@ -219,9 +220,9 @@ pub enum ErrorKind {
     /// The server's host refused the connect with a reset. For a unix socket: nothing listens, or the queue of the
     /// listener is full.
     ConnectRefused,
-    /// The connect timed out (S-Clients: after T; the connection is closed and replaced).
+    /// The connect timed out. S-Clients close the connection after their timeout T and open another one.
     ConnectTimeout,
-    /// The connect failed for another reason (unreachable, no route).
+    /// The connect failed for another reason, such as a host without a route to it.
     ConnectFailed,
     /// The connection was established, but the handshake on it (TLS, HTTP/2, WebSocket) failed.
     HandshakeFailed,
@@ -247,15 +248,15 @@ pub enum ErrorKind {
     /// The server refused one request without processing it (HTTP/2: REFUSED_STREAM, or a GOAWAY on a connection
     /// without processed requests).
     StreamRefused,
-    /// The server closed a connection just as a request was sent on it. The request was not sent again, because it is
-    /// not idempotent or was sent again too often.
+    /// The server closed a connection just as the client sent a request on it. The client did not send the request
+    /// again, because the request is not idempotent, or was already sent again too often.
     KeepAliveRace,
     /// A system call failed for another reason.
     Other,
 }
 
 impl ErrorKind {
-    /// Returns true if a connect failed, so that no request had begun.
+    /// Returns true if the failure is one of a connect, before any request began.
     pub const fn is_of_connect(self) -> bool {
         use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed | ClientPorts | ClientFds)

@@ -1,4 +1,4 @@
-//! Tasks that a language's runtime schedules on its own threads, sampled over time.
+//! Tasks that a language runtime schedules on its own threads (goroutines), sampled over time.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ pub enum TaskState {
     Runnable,
     /// The task waits for a mutex.
     Lock,
-    /// The task waits until a channel has room. Tasks are in this state if a channel limits the number of concurrent
-    /// jobs.
+    /// The task waits until a channel has room. A channel that limits the number of concurrent jobs makes tasks wait in
+    /// this way.
     Send,
     /// The task waits for a message on a channel.
     Receive,
@@ -44,7 +44,7 @@ pub struct TaskGroup {
     /// Function that waits, with its file and line if known; empty for running tasks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub function: String,
-    /// Mean number of these tasks.
+    /// Mean number of tasks in this group.
     #[serde(with = "Figure")]
     pub tasks: f64,
     /// Mean number of other tasks that are inside `function`, or inside functions that it called.

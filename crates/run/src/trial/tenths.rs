@@ -11,8 +11,8 @@ use crate::figure::Figure;
 pub struct Tenths {
     /// Number of requests completed in each tenth of a second.
     pub answered: Vec<u64>,
-    /// For each tenth of a second, sum of the response times of the requests that completed in this tenth,
-    /// microseconds. Empty in runs of older versions.
+    /// Sum of the response times of the requests that completed in each tenth of a second, microseconds. Empty in runs
+    /// of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
     /// Number of requests that failed in each tenth of a second; empty if none failed.
@@ -38,12 +38,12 @@ pub struct LateCounts {
 pub const TENTH_S: f64 = 0.1;
 
 impl Tenths {
-    /// Returns true if nothing was counted.
+    /// Returns true if there are no counts.
     pub fn is_empty(&self) -> bool {
         self.answered.is_empty()
     }
 
-    /// Returns the counts for a limit; `None` if this limit was not counted.
+    /// Returns the counts for a limit; `None` if there are no counts for this limit.
     pub fn over(&self, limit_us: f64) -> Option<&LateCounts> {
         self.over.iter().find(|o| (o.limit_us / limit_us - 1.0).abs() < 1e-6)
     }

@@ -25,7 +25,7 @@ impl TimeFigure {
     }
 }
 
-/// Figures of a summary of response times. Unanswered requests can make a figure unknown.
+/// Figures of a summary of response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,5 +1,5 @@
-//! Requests with a trace context (W3C Trace Context), by which a tracing system finds what the server did for these
-//! requests.
+//! Requests with a trace context (W3C Trace Context). With the trace context, a tracing system finds the server's work
+//! for these requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct TracedRequest {
 }
 
 impl TracedRequest {
-    /// Returns all texts, so that they can be made safe to show.
+    /// Returns all texts, so that the caller can make them safe to show.
     pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.trace_id, &mut self.span_id].into_iter().chain(&mut self.status)
     }

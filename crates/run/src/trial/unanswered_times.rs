@@ -1,11 +1,10 @@
-//! Times of requests without a good answer, stored without histograms, because a histogram for each kind would be too
-//! large.
+//! Times of requests without a good answer, as maps of counts. A histogram for each kind of request would be too large.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts by time in nanoseconds. The counts are written as a list of pairs, because JSON keys must be strings.
+/// Counts by time in nanoseconds. In JSON, the map is a list of pairs, because JSON keys must be strings.
 type Times = BTreeMap<u64, u64>;
 
 /// Reads and writes [`Times`] as a list of pairs.
@@ -48,13 +47,13 @@ pub struct UnansweredTimes {
 }
 
 impl UnansweredTimes {
-    /// Returns true if no request without a good answer was counted.
+    /// Returns true if there are no times.
     pub fn is_empty(&self) -> bool {
         [&self.failed, &self.under_way, &self.carried_in, &self.refused].iter().all(|times| times.is_empty())
     }
 
-    /// Adds the requests of another thread or agent. Sums stop at the maximum instead of overflowing, because the
-    /// counts may come from other hosts.
+    /// Adds the requests of another thread or agent. A sum that would overflow stays at its maximum, because counts
+    /// from other hosts may be wrong.
     pub fn merge(&mut self, other: &Self) {
         for (to, from) in [
             (&mut self.failed, &other.failed),
@@ -74,7 +73,8 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report of an agent. The report's field `kind` names the variant, so serde first reads all keys as strings.
+    /// A report like those of agents. The report's field `kind` names the variant, so serde first reads all keys as
+    /// strings.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

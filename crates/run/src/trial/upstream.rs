@@ -1,9 +1,10 @@
-//! Upstream services of a server: the addresses that its processes connect to, and the processes that listen there.
+//! Upstream services of a server: the addresses to which its processes connect, and the processes that listen at these
+//! addresses.
 
 use serde::{Deserialize, Serialize};
 
-/// An address that the server's processes, or those of another upstream service, connect to. The number of connections
-/// is in the counter `behind.connections`, whose instance is this address.
+/// An address to which the server's processes, or the processes of another upstream service, connect. The counter
+/// `behind.connections` contains the number of connections, with this address as its instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -15,8 +16,8 @@ pub struct Upstream {
     pub depth: u32,
     /// Address of the upstream service that opened the connections; empty for the server itself.
     pub from: String,
-    /// Listening processes, as instances of process counters (`python3:812`). The list is empty if the processes are
-    /// not accessible or run on a host without an observer.
+    /// Listening processes, as instances of process counters (`python3:812`). The list is empty if loadline has no
+    /// access to the processes, or if they run on a host without an observer.
     pub processes: Vec<String>,
     /// Process IDs of `processes`, in the same order, on the host of this side; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -40,7 +41,7 @@ pub struct UpstreamLoad {
     /// CPU quota of the service's control groups, in CPUs. Absent without a quota and in runs of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
-    /// Share of quota periods in which the quota was used up, 0 to 1.
+    /// Share of the quota's periods in which the service used up the quota, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<f64>,
     /// Share of time in which the service's busiest thread ran or waited for a CPU, 0 to 1.

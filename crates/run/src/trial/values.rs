@@ -1,5 +1,4 @@
-//! Values of a trial by name: settings and measurements of one experiment, in addition to the values that every trial
-//! has.
+//! Values of a trial by name: the settings and measurements that only one experiment has.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -38,7 +37,7 @@ impl<T> Copy for ValueName<T> {}
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Stores whole numbers without a fraction, so that equal numbers have equal texts.
+    /// Stores whole numbers without a fraction. Equal numbers then have equal texts.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())
@@ -46,7 +45,7 @@ impl From<BTreeMap<String, Value>> for Values {
 }
 
 impl Values {
-    /// Returns the value with this name, if it has this type.
+    /// Returns the value with this name; `None` without a value, or if the value has another type.
     pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
         T::read(self.0.get(name.0)?)
     }
@@ -59,12 +58,12 @@ impl Values {
         }
     }
 
-    /// Returns the number with this name; true is 1 and false is 0.
+    /// Returns the value with this name as a number; true is 1 and false is 0. Returns `None` for other values.
     pub fn number(&self, name: &str) -> Option<f64> {
         as_number(self.0.get(name)?)
     }
 
-    /// Returns all numbers.
+    /// Returns all values that are numbers or booleans, with their names.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| Some((name.as_str(), as_number(value)?)))
     }
@@ -78,7 +77,7 @@ impl Values {
     }
 }
 
-/// Adds methods for the field `values` to a type.
+/// Adds methods to a type that read and write its field `values`.
 macro_rules! with_values {
     ($holder:ty) => {
         impl $holder {

@@ -1,4 +1,5 @@
-//! Threads of a server and of its upstream services, sampled over time: how many ran, and how many waited for what.
+//! Threads of a server and of its upstream services, sampled over time: the numbers of threads that ran, and of threads
+//! that waited for each object.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub enum ThreadState {
     Pipe,
     /// The thread waits for a child process.
     Child,
-    /// The thread waits for memory: a page fault.
+    /// The thread waits for a memory page (page fault).
     Memory,
     /// A signal or a debugger stopped the thread.
     Stopped,
@@ -46,8 +47,8 @@ pub enum ThreadState {
     Accept,
     /// The thread waits for a signal.
     Signal,
-    /// The thread waits for a socket that was opened after the sockets were last read. The purpose of this socket is
-    /// therefore unknown.
+    /// The thread waits for a socket whose purpose is unknown, because the socket was opened after loadline last listed
+    /// the sockets.
     NewSocket,
     /// The thread waits in another system call, whose number is in [`WaitGroup::key`].
     #[default]
@@ -65,8 +66,8 @@ impl ThreadState {
         matches!(self, Self::OnCpu | Self::Runnable)
     }
 
-    /// Returns true if the thread works on something, or waits in the middle of its work. A wait for a futex or in an
-    /// unknown system call is neither idle nor active.
+    /// Returns true if the thread works, or waits in the middle of its work. Some waits are neither idle nor active,
+    /// for example waits for a futex or in an unknown system call.
     pub const fn is_active(self) -> bool {
         !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::NewSocket | Self::Other)
     }
@@ -98,12 +99,12 @@ pub enum FutexKind {
 pub struct WaitGroup {
     /// Name of the process, with its ID if it is the only process of this name: `python3:812`.
     pub process: String,
-    /// Name of the threads, in which each number is replaced by `#`.
+    /// Name of the threads, with `#` in place of each number.
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object that the threads wait for: a futex or a peer, given by its address, or a system call, given with its
-    /// file. Empty if the object has no name, or if each thread waits for its own futex.
+    /// Object for which the threads wait: the address of a futex or of a peer, or a system call with its file. Empty if
+    /// the object has no name, or if each thread waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.
@@ -145,10 +146,10 @@ pub struct WaitProcess {
 pub struct HolderState {
     /// Activity of the thread.
     pub state: ThreadState,
-    /// Object that the owner waits for, as in [`WaitGroup::key`].
+    /// Object for which the owner waits, as in [`WaitGroup::key`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// Share of this activity in the readings with a known owner, 0 to 1.
+    /// Share of the readings with a known owner in which the owner had this activity, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -183,8 +184,8 @@ pub struct FutexProfile {
     /// 0 for a lock.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. Threads
-    /// that use the futex count even if they ended too soon to be seen waiting.
+    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. This
+    /// number includes threads that ended before a sample saw them wait.
     #[serde(with = "Figure")]
     pub active: f64,
     /// Share of the readings of the futex in which its owner was known, 0 to 1.
@@ -194,7 +195,7 @@ pub struct FutexProfile {
     /// active threads that use the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
-    /// Number of readings that `holders` is based on; 0 if unknown.
+    /// Number of readings from which `holders` was computed; 0 if unknown.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub holder_readings: u64,
 }
@@ -206,15 +207,15 @@ pub struct FutexProfile {
 pub struct TitleGroup {
     /// Name of the processes.
     pub process: String,
-    /// Title, in which each number is replaced by `#`.
+    /// Title, with `#` in place of each number.
     pub title: String,
     /// Mean number of processes with this title.
     #[serde(with = "Figure")]
     pub processes: f64,
 }
 
-/// Connections of the server's clients. Each mean is taken over all rounds. Between two readings, each number is
-/// assumed to change linearly.
+/// Connections of the server's clients. Each mean is over all rounds, and assumes that the numbers change linearly
+/// between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -227,8 +228,8 @@ pub struct ClientConnections {
     /// Mean number of connections whose request the server has read but not answered yet.
     #[serde(with = "Figure")]
     pub in_progress: f64,
-    /// Mean number of connections for which it is unknown whether a request is in progress, because request and
-    /// response came in one clock tick.
+    /// Mean number of connections that may or may not have a request in progress. This is unknown if request and
+    /// response came within one clock tick.
     #[serde(with = "Figure")]
     pub uncertain: f64,
     /// Mean number of connections with data that the server has not read yet.
@@ -282,13 +283,13 @@ pub struct WaitProfile {
     /// CPU time that the sampling took per second, in CPUs.
     #[serde(with = "Figure")]
     pub cpu: f64,
-    /// Sampled processes, those with the most threads first.
+    /// Sampled processes. The process with the most threads comes first.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub processes: Vec<WaitProcess>,
     /// Threads by activity, the largest group first.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub groups: Vec<WaitGroup>,
-    /// Futexes with several waiting threads, those with the most waiting threads first.
+    /// Futexes with several waiting threads. The futex with the most waiting threads comes first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub futexes: Vec<FutexProfile>,
     /// Tasks that a language runtime schedules itself (goroutines), the largest group first.
@@ -306,16 +307,16 @@ pub struct WaitProfile {
     /// Connections of the processes to other servers.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub peers: Vec<PeerConnections>,
-    /// Stacks of the threads; absent if they were not sampled.
+    /// Stacks of the threads; absent if loadline sampled no stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<crate::StackProfile>,
-    /// Reasons why something could not be read, one sentence each.
+    /// Reasons for missing data, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub missing: Vec<String>,
 }
 
 impl WaitProfile {
-    /// Calls `change` with each text that another program may have written.
+    /// Calls `change` with each text that may come from another program.
     pub(crate) fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         self.stacks.iter_mut().for_each(|stacks| stacks.each_text(&mut change));
         let groups = self.groups.iter_mut().flat_map(|g| [&mut g.process, &mut g.thread, &mut g.key]);

@@ -1,4 +1,5 @@
-//! Tasks of agents, and the results that a generator reports at its end. The protocol is in `wire/mod.rs`.
+//! Tasks of agents (processes that loadline starts), and the results that a load agent reports at its end.
+//! `wire/mod.rs` describes the protocol.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,8 +26,8 @@ pub enum AgentSpec {
         /// True to start as soon as possible, without waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// Contents of the files named in the plan, by path, in base64. The contents are sent because the agent may run
-        /// on another host.
+        /// Contents of the files named in the plan, by path, in base64. The task contains the contents, because the
+        /// agent may run on another host.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// True to add [`TickDetail`] to some ticks, for a live display.
@@ -37,15 +38,15 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
-    /// Observes the agent's host, one trial after the other.
+    /// Observes the agent's host during trials, one trial after the other.
     Watch(WatchSpec),
     /// Runs a reference server.
     Serve {
         /// Settings of the server.
         plan: ServePlan,
-        /// True if the conductor is on another host. If so, the agent also ends after a long silence, because the
-        /// connection may be broken. A server on the conductor's own host keeps running, because the conductor may only
-        /// be suspended.
+        /// True if the conductor (the loadline process that the user started) is on another host. The agent then also
+        /// ends if it gets no input for a time, because the connection may be broken. A server on the conductor's own
+        /// host keeps running, because the conductor may only be suspended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
@@ -53,8 +54,8 @@ pub enum AgentSpec {
     Command {
         /// Command for the shell.
         shell: String,
-        /// True if the parent process is another agent with this task. If one of the two agents is killed, the other
-        /// agent ends the processes of the server.
+        /// True if the parent process is another agent with this task. If somebody kills one of the two agents, the
+        /// other agent ends the processes of the server.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
         /// CPUs that the processes may use; empty for all.
@@ -73,7 +74,7 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
     },
-    /// Looks up the addresses of a name, as the agent's host knows them.
+    /// Looks up the addresses of a host name on the agent's host.
     LookUp {
         /// Host name to look up.
         host: String,
@@ -82,11 +83,11 @@ pub enum AgentSpec {
     },
     /// Switches a lever on and off during a load.
     Lever(LeverPlan),
-    /// Checks if a lever works on the agent's host.
+    /// Checks that a lever works on the agent's host.
     CheckLever(LeverPlan),
     /// Undoes the changes that killed lever agents left on the agent's host.
     RestoreLevers,
-    /// Holds cold connections until stopped.
+    /// Holds cold (unused) connections until the conductor stops the agent.
     Cold {
         /// Number of connections, and the way in which they are opened.
         plan: ColdPlan,
@@ -96,7 +97,7 @@ pub enum AgentSpec {
 }
 
 impl AgentSpec {
-    /// Returns the task with its secrets filled in, for the agent's standard input.
+    /// Returns the task with secret values in place of their placeholders, for the agent's standard input.
     pub fn revealed(&self) -> Self {
         let mut spec = self.clone();
         if let Self::Load { plan, .. } | Self::Ask { plan, .. } = &mut spec {
@@ -169,7 +170,7 @@ pub enum Phase {
 pub struct Tick {
     /// Seconds since the load started.
     pub t_s: f64,
-    /// Phase of the load at that moment.
+    /// Phase of the load at the time `t_s`.
     pub phase: Phase,
     /// Number of requests sent so far.
     pub sent: u64,
@@ -198,7 +199,7 @@ pub struct TickDetail {
     /// Number of responses with an unexpected status so far.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Responses among `unexpected` by status. gRPC statuses are increased by [`crate::GRPC_STATUS`].
+    /// Responses among `unexpected` by status. The key of a gRPC status is the status plus [`crate::GRPC_STATUS`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty", with = "super::pairs")]
     pub unexpected_statuses: BTreeMap<u16, u64>,
     /// Response times so far, including the warm-up.
@@ -206,7 +207,7 @@ pub struct TickDetail {
 }
 
 impl TickDetail {
-    /// Returns the number of requests that failed: all failures except those of connects.
+    /// Returns the number of requests that failed: all failures except failures of connects.
     pub fn failed_requests(&self) -> u64 {
         self.errors.requests()
     }
@@ -239,17 +240,17 @@ impl TickDetail {
     }
 }
 
-/// Returns by how much each count grew. Counts that did not grow are left out.
+/// Returns the growth of each count. Leaves out counts that did not grow.
 fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> BTreeMap<K, u64> {
     let before = |key: &K| earlier.get(key).copied().unwrap_or(0);
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Maximum number of histograms per agent. An agent has fewer kinds of histograms.
+/// Maximum number of histograms per agent. An agent of this version has fewer.
 const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
-/// Maximum number of classes per agent: those of a plan, plus the class `other`.
+/// Maximum number of classes per agent: the classes of a plan, and the class `other`.
 const MAX_CLASS_PARTS: usize = MAX_CLASSES + 1;
 
 /// Results of one load agent. The results of several agents merge into one trial.
@@ -264,8 +265,7 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Time by which the window started later than requested, seconds. The value is positive if the request to start
-    /// came too late.
+    /// Delay of the window's start, seconds. The delay is positive if the command to start the window came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the window's length, possibly with a fraction.
@@ -275,13 +275,14 @@ pub struct LoadPart {
     pub in_flight_s: f64,
     /// CPU time of the generator's threads in the measured window, microseconds: first user time, then system time.
     pub cpu_us: (f64, f64),
-    /// Completed requests per second in each slot of the plan's `slots`; NaN if the generator slept through a slot.
+    /// Completed requests per second in each slot of the plan's `slots`; NaN if the generator did not run during a
+    /// slot.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
     /// Response times of the open-loop requests due in each slot of the plan's `slots`.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_SLOTS, _, _>")]
     pub slot_times: Vec<SlotHist>,
-    /// Information about the opening of the connections, if they were opened one after the other.
+    /// Information about the opening of the connections; absent unless the load opened them one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
     /// Server's limit on concurrent requests per connection, the smallest of all connections (HTTP/2); absent if the
@@ -291,29 +292,30 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at one moment: the moment at which it closed the largest number of
-    /// connections.
+    /// Connections that the server closed at one moment. This is the moment at which the server closed the largest
+    /// number of connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of the agent's host, seconds since the load began. A thread that only sleeps measures these pauses: it
-    /// notices when it wakes up late.
+    /// Pauses of the agent's host, seconds since the load began. A thread that only sleeps measures these pauses by its
+    /// late wake-ups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
     /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `first_byte`, `service`, `blocked`, `start_error`, `connect`.
-    /// With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time
-    /// until the failure of each failed request. `refused` holds the time until each answer with an unexpected status.
-    /// `under_way` holds the ages of requests without a response at the end of the window. `carried_in` holds the ages
-    /// of requests in flight at the start of the window. With streams of events, also `first_event` and `gap`.
+    /// With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` contains the time
+    /// until the failure of each failed request. `refused` contains the time until each answer with an unexpected
+    /// status. `under_way` contains the ages of requests without a response at the end of the window. `carried_in`
+    /// contains the ages of requests in flight at the start of the window. With streams of events, also `first_event`
+    /// and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Service times of requests without an answer in the measured window: the time since they were sent. Empty if
-    /// every request is sent when it is due.
+    /// Service times of requests without an answer in the measured window, counted from the send. Empty if the
+    /// generator sends every request when it is due.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
@@ -339,8 +341,8 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. For times, such as the length of the window, the maximum is kept.
-    /// Counts, sums and histograms are added.
+    /// Adds the results of another agent or thread. Keeps the maximum of each time, such as the length of the window.
+    /// Adds counts, sums and histograms.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);
@@ -377,7 +379,7 @@ impl LoadPart {
             }
         }
         self.service_unanswered.merge(&other.service_unanswered);
-        // Histograms of `other` are moved if possible, because each is large.
+        // Moves the histograms of `other` where possible, because each histogram is large.
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
         self.classes.extend(classes);

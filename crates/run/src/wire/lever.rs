@@ -1,5 +1,5 @@
-//! Levers: changes of resources that an experiment switches on and off during a load. For this purpose, the load is
-//! divided into slots (periods of equal length).
+//! Levers: changes of resources that an experiment switches on and off during a load. The experiment divides the load
+//! into slots (periods of equal length).
 
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,8 @@ pub struct SlotPlan {
     pub first_s: f64,
     /// Length of a slot, seconds.
     pub slot_s: f64,
-    /// Settling time at the start of each slot, seconds. This time is not measured, because queues left by the previous
-    /// slot drain during it.
+    /// Time at the start of each slot that is not measured, seconds. In this time, the queues that the previous slot
+    /// left drain.
     pub settle_s: f64,
     /// Number of slots.
     pub count: u32,
@@ -54,8 +54,8 @@ impl SlotPlan {
 pub struct LeverPlan {
     /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
-    /// Start of the load, nanoseconds since the epoch; 0 if the command [`crate::AgentCommand::Follow`] gives the
-    /// start.
+    /// Start of the load, nanoseconds since the epoch; 0 if the command [`crate::AgentCommand::Follow`] gives the start
+    /// time.
     pub start_at_ns: u64,
     /// Slots of the load.
     pub slots: SlotPlan,
@@ -76,17 +76,17 @@ pub struct LeverPlan {
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.
     pub pids: Vec<u32>,
-    /// Path that the lever uses: a control group, a directory, or the socket of a testbed's keeper process.
+    /// Path that the lever uses: a control group, a directory, or the socket of the process that maintains a testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
 }
 
-/// Facts about a lever's host, found before the lever is used.
+/// Facts about a lever's host that loadline finds before it uses the lever.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LeverCheck {
-    /// Number of descriptors that the processes may hold while the lever is on; 0 for levers on other resources.
+    /// Number of file descriptors that the processes may have while the lever is on; 0 for levers on other resources.
     pub descriptors: u64,
     /// Kernel files of the resources that the lever changes. Two levers that change the same resource exclude each
     /// other.
@@ -105,8 +105,7 @@ pub struct LeverPart {
     /// Share of the CPUs that the lever took in each slot.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub taken: Vec<f64>,
-    /// Share of the resource that the lever tries to take while it is on; absent if the conductor already knows this
-    /// share.
+    /// Share of the resource that the lever tries to take while it is on; absent if the plan already states this share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
     /// For each slot, upper bound on the share of time in which any of the slowed processes needed the resource.

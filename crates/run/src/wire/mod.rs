@@ -1,11 +1,12 @@
-//! Protocol between the conductor (the process that the user started) and its agents: JSON lines, without shared memory
-//! or a common clock.
+//! Protocol between the conductor (the loadline process that the user started) and its agents. They exchange JSON
+//! lines, without shared memory or a common clock.
 //!
-//! An agent is `loadline agent`. An agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
-//! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
-//! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times refer to the agent's own CLOCK_MONOTONIC,
-//! whose offset the conductor measures. An agent stops when its standard input ends. It also stops when its standard
-//! input is silent for [`SILENCE_TIMEOUT_S`], unless it is a server on the conductor's own host.
+//! An agent is a process `loadline agent`. The agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line
+//! and then [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. After its
+//! last report, a load agent waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times refer to the
+//! agent's own CLOCK_MONOTONIC, and the conductor measures the offset of this clock. An agent stops when its standard
+//! input ends. An agent also stops when it gets no input for [`SILENCE_TIMEOUT_S`], unless it is a server on the
+//! conductor's own host.
 
 pub(crate) mod agent;
 pub(crate) mod lever;
@@ -24,7 +25,7 @@ use crate::{
     ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, ServerAnswer, Tick, WatchedHost,
 };
 
-/// Version of the protocol. Both ends must have the same version.
+/// Version of the protocol. Conductor and agent must have the same version.
 pub const WIRE_VERSION: u32 = 11;
 
 /// Maximum length of a line in bytes, except for lines that [`is_long_line`] accepts.
@@ -33,7 +34,8 @@ pub const MAX_LINE_BYTES: usize = 64 << 10;
 /// Maximum length of a line with results or a recording, bytes.
 pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 
-/// Time without input after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
+/// Time without input after which conductor and agent consider each other lost, seconds. Each of them sends a heartbeat
+/// every second.
 pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
 /// Returns true if the beginning of a line shows that the line may be as long as [`MAX_LONG_LINE_BYTES`].
@@ -70,7 +72,7 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// Heartbeat, once a second. Most agents end after [`SILENCE_TIMEOUT_S`] without input.
+    /// Heartbeat, once a second. Most agents end after [`SILENCE_TIMEOUT_S`] without any input.
     Heartbeat,
     /// Request for the agent's clock.
     Ping {
@@ -86,15 +88,14 @@ pub enum AgentCommand {
     Enter {
         /// Phase that begins now.
         phase: Phase,
-        /// Time of the change on the agent's monotonic clock, nanoseconds; absent to change as soon as all threads are
-        /// able to.
+        /// Time of the change on the agent's monotonic clock, nanoseconds; absent to change as soon as possible.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
     /// New rate of an open loop, chosen by the user during the load. Other loads and loads with planned stages ignore
     /// this command.
     Rate {
-        /// Factor by which the plan's rate is multiplied, limited to 0.001 to 1000.
+        /// Factor for the plan's rate. The agent limits the factor to 0.001 to 1000.
         factor: f64,
     },
     /// Switches a lever on or off between two measurements. The lever answers with [`AgentReport::Ready`].
@@ -104,7 +105,8 @@ pub enum AgentCommand {
     },
     /// Starts an observer's samples for a trial, or the slots of a lever.
     Follow {
-        /// Additional processes to observe; for a lever, processes that replace the processes in its plan.
+        /// For an observer, additional processes to observe. For a lever, processes that replace the processes in the
+        /// lever's plan.
         pids: Vec<u32>,
         /// Zero point of the trial's times on the agent's monotonic clock, nanoseconds: the start of the load.
         origin_ns: u64,
@@ -134,7 +136,7 @@ pub enum AgentCommand {
 pub enum AgentReport {
     /// First line of an agent, which the agent sends before it reads any input.
     Hello(Hello),
-    /// Request for the program's bytes on standard input, sent before the hello. This report comes from the script that
+    /// Request for the bytes of the program loadline on standard input, before [`Hello`]. The sender is the script that
     /// starts an agent on a host without a copy of the program.
     Wants {
         /// Kernel and machine type of the host, from `uname -sm`.
@@ -149,9 +151,10 @@ pub enum AgentReport {
         /// Time on the agent's monotonic clock when the agent responded, nanoseconds.
         mono_ns: u64,
     },
-    /// An observer is ready. The report describes the observer's host and the server that was found on it.
+    /// An observer is ready. The report describes the observer's host, and the server that the observer found on this
+    /// host.
     Watching(Box<WatchedHost>),
-    /// All incidents of the watched processes so far. This report is sent after each change.
+    /// All incidents of the watched processes so far. The observer sends this report after each change.
     Incidents {
         /// All incidents so far.
         incidents: Vec<Incident>,
@@ -161,7 +164,7 @@ pub enum AgentReport {
         /// Time of the sample, seconds since the start of the load.
         t_s: f64,
     },
-    /// Newest samples during a trial, only of the counters that show what is busy.
+    /// Newest samples during a trial, only of the counters that show busy resources.
     Latest(Box<Observed>),
     /// Next part of a recording that does not fit into one line. The last part comes in [`AgentReport::Observed`].
     Rows(Box<Recording>),
@@ -175,7 +178,8 @@ pub enum AgentReport {
         listening: Option<SocketAddr>,
         /// Driver or model in use.
         io: String,
-        /// Notes for the user: a fallback, or a limit that was raised or could not be raised.
+        /// Notes for the user, for example about another driver than requested, or about a limit that could not be
+        /// raised.
         notes: Vec<String>,
     },
     /// Progress, ten times a second during a load.
@@ -184,7 +188,7 @@ pub enum AgentReport {
     Part(Box<LoadPart>),
     /// Answer to a question about the server.
     Server(Box<ServerAnswer>),
-    /// A lever works on the agent's host. If the lever does not work, the agent reports [`AgentReport::Failed`]
+    /// A lever works on the agent's host. For a lever that does not work, the agent reports [`AgentReport::Failed`]
     /// instead.
     LeverWorks(LeverCheck),
     /// Final results of a lever agent.

@@ -28,16 +28,17 @@ pub struct ObserverSpec {
     pub role: Role,
     /// IDs of the processes to observe. The observer also follows their children.
     pub processes: Vec<u32>,
-    /// Process in whose network namespace network counters are read; absent for the observer's own namespace.
+    /// Process whose network namespace has the network counters to read; absent for the observer's own namespace.
     pub netns_pid: Option<u32>,
     /// Listener to observe, including a sample of its connections.
     pub listen: Option<Address>,
-    /// Remote address; connections to it are sampled.
+    /// Remote address. The observer samples the connections to this address.
     pub connect: Option<Address>,
-    /// Listeners whose accepted and waiting connections are counted. Counting is expensive with many connections.
+    /// Listeners whose accepted and waiting connections the observer counts. Counting is expensive with many
+    /// connections.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Address>,
-    /// CPUs that represent the whole host; empty for all.
+    /// CPUs that the observer treats as the whole host; empty for all CPUs.
     pub processors: Vec<u32>,
     /// True to sample the threads of the processes and of their upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -66,7 +67,7 @@ pub struct Observed {
     /// Pauses of the host, seconds since the start of the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<crate::Window>,
-    /// Sampled threads; absent if they were not requested.
+    /// Sampled threads; absent if the task did not request them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<crate::WaitProfile>>,
     /// CPU times of the host and of the watched processes.

@@ -1,5 +1,5 @@
-//! Maps with numeric keys, written as lists of pairs. JSON can only have keys that are strings, and serde cannot turn
-//! such keys back into numbers in a tagged enum.
+//! Writes maps with numeric keys as lists of pairs. JSON keys must be strings, and serde cannot turn strings back into
+//! numbers inside a tagged enum.
 
 use std::collections::BTreeMap;
 

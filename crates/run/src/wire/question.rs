@@ -24,13 +24,13 @@ pub enum ServerQuestion {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerAnswer {
-    /// Response to the request; absent if none came or no request was made.
+    /// Response to the request; absent if no response came, or if the agent made no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<TestResponse>,
     /// Reason why there is no response or no connection, with advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// True if connects are neither accepted nor refused, as if the accept queue were full.
+    /// True if the server's host neither accepts nor refuses connects, as with a full accept queue.
     pub accepts_nothing: bool,
     /// Addresses of a host name, if the agent's task was only to look up these addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,7 +44,7 @@ pub struct ServerAnswer {
 }
 
 impl ServerAnswer {
-    /// Returns all texts so that they can be changed, for example to remove secrets.
+    /// Returns all texts, so that the caller can change them, for example to remove secrets.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let response = self.response.as_mut().map(|response| {
             let TestResponse { status_line, said, redirect, body, .. } = response;
@@ -82,7 +82,7 @@ pub struct TestResponse {
     /// Length of the body in bytes; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_bytes: Option<u64>,
-    /// True if a response came; in some protocols the server never responds.
+    /// True if a response came. In some protocols, the server never responds.
     pub answered: bool,
     /// Number of handshakes before the response arrived.
     pub handshakes: u64,

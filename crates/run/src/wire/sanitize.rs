@@ -1,5 +1,5 @@
-//! Sanitizing untrusted text from agents on other hosts. Text is sanitized when it arrives, so all later code can show
-//! it unchanged.
+//! Sanitizes untrusted text from agents on other hosts. loadline sanitizes text when it arrives, so all later code can
+//! show the text unchanged.
 
 use crate::{AgentReport, CpuUse, FailureKind, Incident, Observed, Recording, TracedRequest, visible};
 

@@ -1,4 +1,4 @@
-//! Task of an observer on another host, and what the observer found there.
+//! Task of an observer on another host, and the facts that the observer found there.
 
 use serde::{Deserialize, Serialize};
 

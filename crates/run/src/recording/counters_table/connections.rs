@@ -5,8 +5,8 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};
 use crate::recording::counter_spec::{CounterSpec, Unit};
 
-/// Returns the row of a gauge of this side's sampled connections. If the gauge has several instances, the largest value
-/// counts.
+/// Returns the row of a gauge for this side's sampled connections. If the gauge has several instances, the largest
+/// value is used.
 const fn sampled(id: &'static str, unit: Unit, help: &'static str) -> CounterSpec {
     c(id, "Connection", unit, Gauge, help).largest()
 }
@@ -80,7 +80,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
     // connection, which takes long with many connections.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
-    // TCP_INFO from a sample of this side's connections; the name of the instance is empty.
+    // Values of TCP_INFO from a sample of this side's connections. The name of the instance is empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     sampled("connection.rtt", Microseconds, "tcp_info rtt: smoothed round-trip time, mean"),
     sampled("connection.cwnd", Count, "tcp_info snd_cwnd: congestion window in segments, mean"),

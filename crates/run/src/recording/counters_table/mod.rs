@@ -1,7 +1,8 @@
-//! Table of all counters, one row each. The crate `probe` reads the counters from the kernel, the crate `judge` uses
-//! them, and the docs list them.
+//! Table of all counters, with one row per counter. The crate `probe` reads the counters from the kernel, the crate
+//! `judge` uses their values, and the documentation lists them.
 //!
-//! To add a counter, add a row to a file of this folder and read it in a file of `probe/src/sources/`.
+//! To add a counter, add a row to a file of this folder, and code that reads the counter to a file of
+//! `probe/src/sources/`.
 
 mod connections;
 mod machine;
@@ -11,7 +12,7 @@ mod row;
 
 use crate::recording::counter_spec::CounterSpec;
 
-/// Rows of the table, in the order of the docs.
+/// Rows of the table, in the order in which the documentation lists them.
 const ROWS: [&[CounterSpec]; 4] = [machine::ROWS, network::ROWS, connections::ROWS, resources::ROWS];
 const COUNT: usize = ROWS[0].len() + ROWS[1].len() + ROWS[2].len() + ROWS[3].len();
 

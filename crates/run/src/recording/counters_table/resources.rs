@@ -108,8 +108,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count: tracked connections"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max: most tracked connections"),
     // Queueing disciplines: the instance is `device kind handle` for the root of a device, such as `eth0 tbf 8001:`.
-    // For a discipline below the root, the instance is `device kind handle in parent`. The counters of the root include
-    // the packets of the disciplines below it.
+    // For another discipline, the instance is `device kind handle in parent`. The counters of the root include the
+    // packets of the device's other disciplines.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2: bytes sent"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets sent"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2: bytes that wait in the queue"),
@@ -126,11 +126,11 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("memory.swap_out", "Memory", Pages, Cumulative, "/proc/vmstat pswpout: pages written to swap"),
     // Limits of the client's side.
     c("ports.range", "Ports", Count, Gauge, "net/ipv4/ip_local_port_range: local ports of an address pair"),
-    // Counters of the observer itself.
+    // Counters of loadline's own observer process.
     c("probe.cpu", "Probe", Microseconds, Cumulative, "CPU time spent on taking samples"),
     c("probe.samples", "Probe", Count, Cumulative, "samples taken"),
     c("probe.late", "Probe", Count, Cumulative, "samples taken more than half an interval late"),
-    // Media of a testbed: the instance is the medium's name.
+    // Media (simulated networks) of a testbed. The instance is the medium's name.
     c("medium.bytes", "Medium", Bytes, Cumulative, "bytes on the wire, preamble, check sequence and gap included"),
     c("medium.frames", "Medium", Count, Cumulative, "frames on the wire"),
     c("medium.busy", "Medium", Microseconds, Cumulative, "time in which the wire was in use"),

@@ -1,4 +1,4 @@
-//! One row of the table.
+//! Function that makes one row of the counter table.
 
 use crate::recording::counter_spec::{Aggregation, CounterSpec, Kind, Unit};
 

@@ -1,5 +1,5 @@
-//! Compact representation of a run's recordings in a file. Every name is stored once, and the samples of each side
-//! refer to the name by its index, from 0. Values are stored as differences, because most counters change little.
+//! Compact representation of a run's recordings in a file. The file contains every name once. The samples of each side
+//! refer to a name by its index, counted from 0. Values are stored as differences, because most counters change little.
 //! Reading restores the exact values.
 
 mod pack;
@@ -56,8 +56,8 @@ struct StoredRecording {
     /// Time of each sample in seconds, as in [`Recording::t_s`].
     #[serde(with = "Figure::<Vec<f64>>")]
     t_s: Vec<f64>,
-    /// Sets of samples, as indexes into `t_s`. A group of columns stores N + 1 to refer to set N, and 0 for all
-    /// samples.
+    /// Sets of samples, as indexes into `t_s`. A group of columns refers to set N by the number N + 1, and to all
+    /// samples by 0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rows: Vec<Vec<usize>>,
     /// Columns with their values.
@@ -66,7 +66,7 @@ struct StoredRecording {
     /// Indexes in [`StoredRecordings::absent`] of the counters that this side lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     absent: Vec<usize>,
-    /// Largest values of gauges in long recordings, where several samples share a row.
+    /// Largest values of gauges in long recordings, in which one row stands for several samples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     peaks: Vec<Peak>,
 }
@@ -76,12 +76,12 @@ struct StoredRecording {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum StoredColumns {
-    /// Index of a group in `groups`. All samples of the columns in this group equal their start values.
+    /// Index of a group in `groups`. Every sample of a column in this group equals the column's start value.
     Unchanged(usize),
     /// Index of a group in `groups`, its set of samples (0 for all), and an entry for each column. If all values of a
-    /// column are equal, its entry is one number: the difference to the start value. Otherwise its entry is a list with
-    /// one difference per sample: to the sample before, or for the first sample to the start value. If differences
-    /// would not be exact, the entry holds the values themselves.
+    /// column are equal, its entry is one number: the difference from the start value. Otherwise, its entry is a list
+    /// with one difference per sample. The first difference is from the start value, and each further difference is
+    /// from the sample before. If differences would not be exact, the entry contains the values themselves.
     Changed(usize, usize, Vec<Samples>),
 }
 

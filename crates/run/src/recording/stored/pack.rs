@@ -118,7 +118,7 @@ fn values(column: &Column, rows: &[usize]) -> Vec<f64> {
     rows.iter().filter_map(|row| column.values.get(*row).copied().flatten()).collect()
 }
 
-/// Sets of samples in which columns have values. The first set contains all samples.
+/// Sets of samples that have values in a column, each with its number. The set with number 0 contains all samples.
 struct RowSets(HashMap<Vec<usize>, usize>);
 
 impl RowSets {

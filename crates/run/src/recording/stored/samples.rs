@@ -1,5 +1,5 @@
-//! Values of one column as differences. Differences are computed in whole thousandths, so that the stored values are
-//! restored without a rounding error.
+//! Stores the values of one column as differences. The differences are whole thousandths, so reading restores the
+//! values without a rounding error.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl Samples {
         }
     }
 
-    /// Returns the values of `count` samples; `None` if another number of values is stored.
+    /// Returns the values of `count` samples; `None` if the number of stored values differs from `count`.
     pub(super) fn values(&self, start: f64, count: usize) -> Option<Vec<f64>> {
         let start = nearest_thousandths(start);
         match self {
@@ -67,8 +67,8 @@ fn sums(start: i64, steps: &[f64]) -> Vec<f64> {
     steps.iter().map(&mut next).collect()
 }
 
-/// Returns the start value of columns from their first value: the first value itself if differences to it are exact,
-/// otherwise 0.
+/// Returns the start value of a column whose first value is `first`: the first value itself if differences from it are
+/// exact, otherwise 0.
 pub(super) fn start_value(first: Option<f64>) -> f64 {
     first.filter(|value| thousandths(*value).is_some()).unwrap_or(0.0)
 }

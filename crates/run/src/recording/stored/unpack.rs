@@ -1,5 +1,5 @@
-//! Reads recordings. A file is untrusted, so every index is checked. The values are counted before memory for them is
-//! allocated, because one number in the file can stand for many values.
+//! Reads recordings. A file is untrusted, so the reader checks every index. It counts the values before it allocates
+//! memory for them, because one number in the file can stand for many values.
 
 use super::{ColumnGroup, Samples, StoredColumns, StoredRecording, StoredRecordings};
 use crate::{
@@ -7,7 +7,8 @@ use crate::{
 };
 
 impl StoredRecordings {
-    /// Sets the recording of each side of the run. Fails with the reason if the tables contradict each other.
+    /// Sets the recording of each side of the run. The error is the reason why the tables of the file contradict each
+    /// other.
     pub(crate) fn unpack(self, run: &mut Run) -> Result<(), String> {
         self.unpack_within(run, &mut Room::of_a_file())
     }
@@ -104,7 +105,7 @@ impl StoredRecording {
     }
 }
 
-/// Amounts that may still be read from a file: values, objects (columns and absent counters), and bytes of names.
+/// Numbers of values, of objects (columns and absent counters) and of name bytes that may still be read from a file.
 pub(super) struct Room {
     pub(super) values: usize,
     pub(super) objects: usize,

@@ -19,15 +19,15 @@ const CARRIED_IN: &str = "carried_in";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
 
-/// Returns the response times of a window from its histograms. `failed` is the tally's number of failed requests, which
-/// is used if the run has no histogram of failed requests.
+/// Returns the response times of a measured window from its histograms. `failed` is the number of failed requests, for
+/// runs without a histogram of failed requests.
 pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
     answer_times(histograms, AnswerTime::LastByte, failed)
 }
 
 /// Returns the distribution of the time `time` of the answers, as [`response_times`] does for the response time. A
-/// request in flight at the end counts with its age, even if its first byte has arrived. Times of events need no such
-/// ages, because the generator itself also records a time that is still open at the end.
+/// request in flight at the end of the window counts with its age, even if its first byte has arrived. Times of events
+/// need no ages, because the generator records an unfinished time itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
@@ -37,8 +37,8 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(answered.into_iter().flat_map(recorded)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Older runs did not record the requests in flight at the start of the window. In older runs, an age at the end
-    // counts only if it is longer than every answered request, which shows a stall.
+    // Older runs did not record the requests in flight at the start of the window. In these runs, an age at the end of
+    // the window is used only if it is longer than every answered request. An age of this length shows a stall.
     let longest = answered.map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
@@ -49,8 +49,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }
 
-/// Returns the summary of response times. `failed` is the number of failed requests. `others` has the times of requests
-/// without a good answer. If `others` lacks the time of a failure, the time until this failure is unknown.
+/// Returns the summary of response times. `failed` is the number of failed requests. `others` contains the times of
+/// requests without a good answer. A failure whose time is not in `others` counts as a failure after an unknown time.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();

@@ -1,11 +1,12 @@
-//! Right-censored times: distributions in which some requests have only a lower bound.
+//! Right-censored times: distributions in which only a lower bound is known for some requests.
 //!
 //! A request that failed was never answered, so its response time counts as longer than any finite time. Only the time
-//! until the failure is known. A request in flight at the end of the window takes at least its age. Such a request
-//! counts in the sample up to its age, but not beyond (product-limit estimate: Kaplan and Meier 1958). The requests in
-//! flight at the start of a window join the sample at their age. Under a steady load, the requests at both ends cancel
-//! out. The result is then the plain distribution of the requests that ended in the window. A request that is in flight
-//! throughout the window and gets no answer until the end of the drain counts as failed.
+//! until the failure is known. A request in flight at the end of the window takes at least its age. This request is
+//! part of the sample for times up to its age, but not for longer times (product-limit estimate: Kaplan and Meier
+//! 1958). The requests in flight at the start of a window join the sample at their age. Under a steady load, the
+//! requests in flight at the start and at the end cancel out. The result is then the plain distribution of the requests
+//! that ended in the window. A request that is in flight throughout the window and gets no answer until the end of the
+//! drain counts as failed.
 //!
 //! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
 //! slow refusals must not be ignored. Each percentile is therefore computed for the good answers and for all answers,
@@ -25,17 +26,17 @@ struct Counts {
     answered: u64,
     /// Requests that failed after this time.
     failed: u64,
-    /// Requests that were refused after this time.
+    /// Requests that the server refused after this time.
     refused: u64,
-    /// Requests of this age at the end of the window, minus requests of this age at its start.
+    /// Number of requests of this age at the end of the window, minus the number of requests of this age at its start.
     left: i64,
 }
 
-/// Times of answered requests and lower bounds of all others. Times of several threads, hosts or windows are merged by
-/// adding their counts.
+/// Times of answered requests, and lower bounds of the times of all other requests. Merging the times of several
+/// threads, hosts or windows adds their counts.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredTimes {
-    /// Counts by time in nanoseconds. Requests that failed after an unknown time are counted at 0.
+    /// Counts by time in nanoseconds. A request that failed after an unknown time counts at 0.
     counts: BTreeMap<u64, Counts>,
 }
 

@@ -3,9 +3,9 @@
 use super::*;
 use crate::TimeFigure;
 
-/// The test draws random response times. Times above a timeout are cut off, some requests are reset early, and the
-/// window cuts off requests in flight at both ends. Apart from random scatter, an exact figure must not be below the
-/// true value, and a lower bound must not be above the true value.
+/// The test draws random response times. A timeout cuts off long times, some requests are reset early, and the window
+/// cuts off the requests in flight at its start and end. Apart from random scatter, an exact figure must not be below
+/// the true value, and a lower bound must not be above the true value.
 #[test]
 fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     const CLIENTS: usize = 40;

@@ -1,8 +1,8 @@
 //! Survival curves of censored times, their percentiles and their mean.
 //!
 //! A percentile is exact only if the share of failed requests is clearly below the share of requests beyond the
-//! percentile. Otherwise the percentile would depend on single failures, and only a lower bound is given. The lower
-//! bound of a higher percentile is never smaller than that of a lower percentile.
+//! percentile. Otherwise, the percentile would depend on single failures, so the result is only a lower bound. The
+//! lower bound of a higher percentile is never smaller than that of a lower percentile.
 
 use super::{CensoredTimes, Counts};
 use crate::{Summary, SummaryFigure, TimeFigure};
@@ -13,9 +13,9 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the mean. Refused answers count only if they make the mean longer. If any request was never answered,
-    /// the result is only a lower bound: the longer of two means. The first mean is that of the answers. The second
-    /// mean is that of all requests, in which failed requests count up to their failure.
+    /// Returns the mean. If every request was answered, refused answers count only if they make the mean longer.
+    /// Otherwise, the result is only a lower bound: the longer of two means. The first mean is that of the answered
+    /// requests. The second mean also includes the failed requests, with the times until their failures.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -71,8 +71,8 @@ impl CensoredTimes {
         steps
     }
 
-    /// For each time, returns the share of requests that take longer, if failed requests never end. A refused request
-    /// counts only where it makes this share greater.
+    /// For each time, returns the share of requests that take longer, if failed requests never end. Refused requests
+    /// count only at times at which they make this share greater.
     fn survival_of_answers(&self) -> Vec<(u64, f64)> {
         let failed = self.count_unanswered();
         let good = self.survival(|c| c.answered as f64, failed);
@@ -91,14 +91,14 @@ impl CensoredTimes {
 }
 
 /// Half the width, in standard errors, of the 95 % interval of the share of failures. If a percentile lies within this
-/// interval, chance decides whether the percentile is known.
+/// interval, chance decides whether its exact value is known.
 const SURELY: f64 = 1.96;
 
-/// Survival curves for both cases: failed requests never end, or end when they fail.
+/// Two survival curves: in `never`, failed requests never end; in `at_failure`, they end when they fail.
 struct Survivals {
     never: Vec<(u64, f64)>,
     at_failure: Vec<(u64, f64)>,
-    /// Upper end of the interval of the share of failed requests.
+    /// Upper end of the 95 % interval of the share of failed requests.
     failures: f64,
 }
 
@@ -132,8 +132,7 @@ impl Survivals {
     }
 }
 
-/// Returns the shortest time for which at most the share `longer` of the requests takes longer; `None` if there is no
-/// such time.
+/// Returns the shortest time that at most the share `longer` of the requests exceeds; `None` if there is no such time.
 fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
     // Rounding changes a product of shares by about 1e-16 per step, so slightly larger shares count as equal.
     let wanted = longer * (1.0 + 1e-9) + 1e-11;

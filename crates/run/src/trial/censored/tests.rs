@@ -43,8 +43,8 @@ fn early_failures_count_as_slower_than_every_answer() {
 }
 
 /// The simulated server closes each connection after its answer, so half of the requests fail immediately. A few
-/// failures more or less decide whether the median is the longest answer or unknown. The median is therefore a lower
-/// bound near the typical answer.
+/// failures more or less decide whether the median is the longest answer or unknown. The median is therefore only a
+/// lower bound, which is near the typical response time.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     let failing = |failed| {

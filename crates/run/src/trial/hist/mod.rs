@@ -12,7 +12,7 @@ pub use summary::Summary;
 /// Longest duration that a histogram stores, nanoseconds: 1 hour. Longer durations are stored as 1 hour, and counted in
 /// [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
-/// Number of significant digits: values are off by at most 0.1 %.
+/// Number of significant digits. With three digits, stored values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
 
 /// A histogram of durations. Recording a duration never allocates.
@@ -32,7 +32,7 @@ impl Hist {
     /// Longest duration that a histogram can store, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
-    /// Makes an empty histogram. Only this call allocates memory (270 KiB); it also initializes all of this memory.
+    /// Makes an empty histogram. Only this function allocates memory (270 KiB), and it initializes all of this memory.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
         // The library accepts these constant bounds; the fallback only satisfies the type checker.
@@ -72,7 +72,7 @@ impl Hist {
         }
     }
 
-    /// Adds another histogram, which is consumed. If this histogram is empty, the other one replaces it without
+    /// Adds the counts of `other`, and consumes `other`. If this histogram is empty, `other` replaces it without
     /// copying.
     pub fn absorb(&mut self, other: Self) {
         if self.is_empty() && self.saturated == 0 {
@@ -82,7 +82,7 @@ impl Hist {
         }
     }
 
-    /// Clears all counts and keeps the memory. If the histogram is empty, its memory is not touched.
+    /// Sets all counts to 0 and keeps the memory. Does not write to the memory of an empty histogram.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.inner.reset();
@@ -95,7 +95,7 @@ impl Hist {
         self.inner.len()
     }
 
-    /// Returns true if nothing was counted.
+    /// Returns true if the histogram contains no durations.
     pub fn is_empty(&self) -> bool {
         self.inner.is_empty()
     }
@@ -122,8 +122,8 @@ impl Hist {
 
     /// Returns the `q` quantile (0 to 1) of the waiting time of arrivals at random moments, in microseconds. The result
     /// assumes that durations follow each other without gaps, as for one closed-loop client. Each arrival waits until
-    /// the end of the duration into which it falls. Many random arrivals fall into a long duration, but a closed-loop
-    /// client meets it only once.
+    /// the end of the duration into which it falls. Many random arrivals fall into one long duration, but a closed-loop
+    /// client records this duration only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
@@ -155,7 +155,8 @@ impl Hist {
         }
     }
 
-    /// Returns points of the percentile curve, as (share of counts, microseconds), closer together towards 1.
+    /// Returns points of the percentile curve, as (share of counts, microseconds). The closer the share is to 1, the
+    /// closer together are the points.
     pub fn curve_us(&self) -> Vec<(f64, f64)> {
         self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
     }
@@ -205,7 +206,7 @@ mod tests {
         (0..1000).for_each(|_| even.record_ns(100_000));
         // If arrivals are spread evenly over durations of 100 us, 1 % of them wait longer than 99 us.
         assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
-        // One stall of 50 ms after 100 ms of work covers a third of all moments.
+        // After 100 ms of short durations, one stall of 50 ms covers a third of all moments.
         even.record_ns(50_000_000);
         let wait = even.wait_of_arrivals_us(0.99);
         assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");

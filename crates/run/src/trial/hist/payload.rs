@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{DIGITS, HIGHEST_NS, Hist};
 
 /// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
-/// stores the histogram. The summaries are stored with all digits.
+/// stores the histogram. The file stores the summaries with all digits.
 const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload.
 const COOKIE: u32 = 0x1c84_9313;
@@ -79,8 +79,8 @@ impl Hist {
     }
 }
 
-/// Returns the payload without compression. A short text could expand to gigabytes, so the length of the result is
-/// limited.
+/// Returns the payload without compression. A short text could expand to gigabytes, so the function returns an error
+/// for a result longer than [`MAX_PAYLOAD_BYTES`].
 fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let Some(compressed) = bytes.get(COMPRESSED_HEADER_BYTES..).filter(|_| bytes.starts_with(&COMPRESSED_COOKIE))
     else {
@@ -94,8 +94,8 @@ fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     }
 }
 
-/// Writes the histograms of a trial as compressed payloads in base64. The histograms in [`SUMMARIZED`] get fewer
-/// digits.
+/// Writes the histograms of a trial as compressed payloads in base64. Writes the histograms in [`SUMMARIZED`] with
+/// fewer digits.
 pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s: S) -> Result<S::Ok, S::Error> {
     let digits = |name: &str| SUMMARIZED.iter().find(|(known, _)| *known == name).map_or(DIGITS, |(_, digits)| *digits);
     s.collect_map(histograms.iter().map(|(name, hist)| (name, hist.to_short_base64(digits(name)))))
@@ -103,8 +103,8 @@ pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s
 
 /// Checks that a payload's header claims no larger bounds than [`Hist`] has, and no more counts than the payload
 /// contains. The library allocates as much memory as the header claims, before it reads further. Without this check, a
-/// text of under 200 bytes could take gigabytes. Its header could claim values of five digits up to 2^62, or 4 GB of
-/// counts.
+/// text of under 200 bytes could take gigabytes. For example, the header could claim values of five digits up to 2^62,
+/// or 4 GB of counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));

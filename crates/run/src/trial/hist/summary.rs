@@ -44,7 +44,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns a figure if it is known exactly; `None` without values, or if only a bound is known.
+    /// Returns a figure if its exact value is known; `None` without values, or if only a lower bound is known.
     pub fn exact(&self, figure: SummaryFigure) -> Option<f64> {
         Some(self).filter(|times| times.count > 0)?.figure(figure).exact()
     }
@@ -60,7 +60,7 @@ impl Summary {
         }
     }
 
-    /// Returns the field that holds a figure.
+    /// Returns the field that contains a figure.
     pub(crate) fn field(&mut self, figure: SummaryFigure) -> &mut f64 {
         match figure {
             SummaryFigure::Mean => &mut self.mean,
@@ -78,7 +78,7 @@ impl Summary {
         if all > 0.0 { self.unanswered as f64 / all } else { 0.0 }
     }
 
-    /// Returns true if nothing was counted.
+    /// Returns true if the summary contains no durations.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
