@@ -1,4 +1,4 @@
-//! Lines at the top of a report that summarize a run's result, and the warnings that are shown below them.
+//! Lines at the top of a report that summarize a run's result, and the warnings below these lines.
 
 use crate::tone::Tone;
 
@@ -68,7 +68,7 @@ impl Warnings {
         folds
     }
 
-    /// Returns a text with the number of hidden warnings and where to find them; `None` if no warning is hidden.
+    /// Returns a text with the number of hidden warnings and the place that shows them; `None` if no warning is hidden.
     pub fn rest(&self) -> Option<String> {
         let plural = if self.more == 1 { "" } else { "s" };
         let place = if self.to.is_empty() { " with -v" } else { ": see Trust" };

@@ -1,4 +1,4 @@
-//! Document that compares many servers. The title names the best servers; each load has a table and a chart.
+//! Document that compares many servers. The title names the best servers. Each load has a table and a chart.
 
 use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
@@ -141,8 +141,8 @@ fn table(cells: &[&ArenaCell]) -> Table {
 }
 
 /// Returns a note that names the servers of the same group whose CPU time per request differs from this server's.
-/// Servers that differ can share a group, if a chain of servers connects them in which no two neighbours differ.
-/// Servers in earlier rows (`before`) are left out, because the notes on their rows already name the pair.
+/// Servers that differ can share a group, if a chain of servers connects them in which no two neighbours differ. Leaves
+/// out servers in earlier rows (`before`), because the notes on those rows already name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();
@@ -165,7 +165,7 @@ fn group(cell: &ArenaCell) -> Cell {
         .map_or_else(|| absent(cell), |group| Cell { sort: Some(f64::from(group)), ..Cell::new(group.to_string()) })
 }
 
-/// Returns the cell with the capacity and its interval. If the search found no load that was too much for the server,
+/// Returns the cell with the capacity and its interval. If the search found no load that was too high for the server,
 /// the capacity is only a lower bound.
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };

@@ -16,7 +16,7 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
-    /// True if the answer section already contains the figures of the title, so that a short report can omit the title.
+    /// True if the answer section already contains the figures of the title. A short report then omits the title.
     pub title_in_answer: bool,
 }
 
@@ -36,18 +36,18 @@ pub struct Section {
 /// Importance of a section, defined by which readers need it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Needed by all readers, and before all other sections. If a document has such a section, the brief form shows
+    /// All readers need this section, before all other sections. If a document has such a section, the brief form shows
     /// only it.
     Answer,
-    /// Needed by all readers, after the answer section. The brief form shows these sections only if the document has no
-    /// answer section.
+    /// All readers need this section, after the answer section. The brief form shows these sections only if the
+    /// document has no answer section.
     First,
-    /// Needed by readers who want more than the brief form. The brief form does not show this section.
+    /// Readers who want more than the brief form need this section. The brief form does not show this section.
     #[default]
     Main,
-    /// Needed by readers who want all results. The terminal does not show this section.
+    /// Readers who want all results need this section. The terminal does not show this section.
     Full,
-    /// Needed by readers who check details. The HTML page hides this section until the reader opens it, and the
+    /// Readers who check details need this section. The HTML page hides this section until the reader opens it, and the
     /// terminal does not show it.
     Detail,
 }
@@ -109,14 +109,14 @@ pub struct KeyFigure {
     pub tone: Tone,
 }
 
-/// A line of evidence. It may have a value, and a limit of this value.
+/// A line of evidence, which may have a value, and a limit for this value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvidenceLine {
     /// Text of the line.
     pub text: String,
     /// Name of the counter or cost from which the line was derived.
     pub counter: String,
-    /// Where the counter was read: side (client or server), host and instance.
+    /// Source of the counter: side (client or server), host and instance.
     pub place: String,
     /// Value as text; empty for none.
     pub value: String,
@@ -159,8 +159,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows that a terminal shows. Of the remaining rows, it shows only the number. 0 hides the table in a
-    /// terminal, and `None` shows all rows.
+    /// Number of rows that a terminal shows. Of the remaining rows, the terminal shows only the number. 0 hides the
+    /// table in a terminal, and `None` shows all rows.
     pub brief: Option<usize>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,
@@ -169,13 +169,13 @@ pub struct Table {
 /// Column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Col {
-    /// Heading. It contains the unit, unless each cell contains its own.
+    /// Heading of the column. The heading contains the unit, unless each cell contains its own unit.
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. If a line is too narrow, the columns with the highest rank are left out first. Columns of
-    /// rank 0 are left out only if the table is too wide even with the narrowest columns of words. The terminal shows
-    /// no column with a rank above 4.
+    /// Rank of the column. If the terminal is too narrow, it shows no columns of the highest rank first. It drops
+    /// columns of rank 0 only if the table is too wide even with the narrowest columns of words. The terminal shows no
+    /// column with a rank above 4.
     pub rank: u8,
 }
 
@@ -188,7 +188,7 @@ pub struct Cell {
     pub tone: Tone,
     /// Details about the value, which some output forms show on demand.
     pub hint: String,
-    /// Relative URL that the cell links to, in output forms with links (HTML); empty for no link.
+    /// Relative URL to which the cell links, in output forms with links (HTML); empty for no link.
     pub link: String,
     /// Value by which a sortable table orders this cell; `None` to order the cell by its text.
     pub sort: Option<f64>,
@@ -276,8 +276,8 @@ impl Table {
         self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| drop(row.remove(at)));
     }
 
-    /// Adds a note below the table for each reason why a value is absent. A reason that several cells share is noted
-    /// once.
+    /// Adds a note below the table for each reason why a value is absent. If several cells share a reason, adds one
+    /// note for them.
     pub fn explain_absent(&mut self) {
         let mut said: HashSet<String> = self.notes.iter().cloned().collect();
         for cell in self.rows.iter().flatten().filter(|c| !c.hint.is_empty() && c.text == "–") {

@@ -9,11 +9,11 @@ use run::number::{quantity, significant};
 
 /// Maximum number of changes that the title names.
 const MAX_NAMED: usize = 3;
-/// Maximum number of named files that were skipped, and of named series with too few runs.
+/// Maximum number of skipped files that the report names, and maximum number of series with too few runs that it names.
 const MAX_LISTED: usize = 5;
-/// Maximum number of runs in a chart; earlier runs are left out.
+/// Maximum number of runs in a chart. A chart leaves out earlier runs.
 const MAX_DRAWN: usize = 1000;
-/// Maximum number of runs in the table of runs; earlier runs are left out.
+/// Maximum number of runs in the table of runs. The table leaves out earlier runs.
 const MAX_ROWS: usize = 200;
 /// Maximum length of a label in a table or chart, characters.
 const MAX_LABEL: usize = 24;
@@ -48,8 +48,8 @@ fn document(history: &History, list_runs: bool) -> Doc {
     Doc { title: title(history), subtitle: subtitle(history), sections, ..Doc::default() }
 }
 
-/// Returns the title: the changes for the worse that fail the check, and since when they exist. If there are none, or
-/// if there are too few runs, the title says so.
+/// Returns the title: the changes for the worse that fail the check, each with the first run after the change. If there
+/// are no such changes, or too few runs, the title says so.
 fn title(history: &History) -> String {
     let failing: Vec<&HistoryChange> = history.changes.iter().filter(|change| change.fails).collect();
     if history.series.is_empty() {
@@ -249,7 +249,7 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
     }
 }
 
-/// Returns the vertical axis, which does not begin at 0, because a change of 1 % must be visible.
+/// Returns the vertical axis. The axis does not begin at 0, because readers must see a change of 1 %.
 fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     let ends = values.iter().fold(None, |ends: Option<(f64, f64)>, (_, value)| {
         Some(ends.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))))

@@ -1,5 +1,5 @@
-//! Renders runs as reports: from a [`run::Run`], it makes text. The code reads no clock, file or network, so an old run
-//! can be rendered again at any time.
+//! Renders a [`run::Run`] as a report, which is a text in one of several forms. The code reads no clock, file or
+//! network, so loadline can render an old run again at any time.
 //!
 //! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any output form. Forms ([`FORMS`])
 //! print a [`Doc`].
@@ -42,8 +42,8 @@ pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// Returns a summary of a run's result in a few lines. A run without such a summary gets its essential parts instead:
-/// verdict, reasons, advice and trials. If these need more than `most` lines, table rows are left out.
+/// Returns a summary of a run's result in a few lines. For a run without a summary, returns the essential parts
+/// instead: verdict, reasons, advice and trials. If these parts need more than `most` lines, leaves out table rows.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }
@@ -54,8 +54,8 @@ pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
     pages::so_far(run)
 }
 
-/// Renders what the server's sampled threads did, for a terminal. The text also contains the activity of the server's
-/// databases, and the sampled stacks. `headline` is the first line.
+/// Renders the activities of the server's sampled threads, for a terminal. The text also contains the activities of the
+/// server's databases, and the sampled stacks. `headline` is the first line.
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));

@@ -99,8 +99,8 @@ fn too_short(result: &SizeResult) -> Option<String> {
     ))
 }
 
-/// Returns a sentence that names the settings that may be cheaper than the chosen setting. If no setting was chosen, it
-/// names those that may be the cheapest of all. Returns `None` if there are no such settings.
+/// Returns a sentence that names the settings that may be cheaper than the chosen setting. If no setting was chosen,
+/// the sentence names the settings that may be the cheapest of all. Returns `None` without such settings.
 fn may_be_cheaper(result: &SizeResult) -> Option<String> {
     let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
     let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();
@@ -165,7 +165,7 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     ]
 }
 
-/// Lists the settings whose capacity is unknown or only a bound, and the expectations that were not met.
+/// Lists the settings whose capacity is unknown or only a lower bound, and the expectations that were not met.
 fn limited(result: &SizeResult) -> Option<Block> {
     let reasons = result.steps.iter().flat_map(|step| {
         let missed = step.expected.iter().filter(|one| !one.met);

@@ -1,9 +1,9 @@
-//! Properties of the reader's terminal, and errors of rendering.
+//! Properties of the reader's terminal, and errors that occur while a report is rendered.
 
 /// Properties of the reader's terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Number of columns of the terminal. A number below 40 counts as 40.
+    /// Number of columns of the terminal; a number below 40 counts as 40.
     pub width: usize,
     /// True if the output may contain colours.
     pub color: bool,
@@ -17,7 +17,7 @@ impl Default for Style {
     }
 }
 
-/// An error of rendering a report.
+/// An error that occurs while a report is rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// There is no output form with the requested name.

@@ -1,6 +1,7 @@
 //! Small changes to sentences that other crates wrote.
 
-/// Returns the sentence with a capital first letter, unless it begins with a name such as `p99` or `loadline`.
+/// Returns the sentence with a capital first letter, unless the sentence begins with a name such as `p99` or
+/// `loadline`.
 pub(crate) fn capital(sentence: &str) -> String {
     let is_name = |word: &str| word == "loadline" || word.contains(|c: char| c.is_ascii_digit());
     let is_name = sentence.split(' ').next().is_some_and(is_name);

@@ -1,5 +1,5 @@
-//! Only the judge decides; reports must not decide anything themselves. Checks that every trial, rate and share in the
-//! main sections of a report comes from the judge's findings.
+//! Only the crate `judge` decides about results; reports must not decide anything themselves. The tests check that
+//! every trial, rate and share in the main sections of a report comes from the findings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,8 @@ use loadline_report::{Block, Doc, Style, Unit, document, number, quantity, rende
 use proptest::prelude::*;
 use run::{Failure, Findings, Run, TlsPlan, TrialKind};
 
-/// Generates a judged run. The names of its trials do not occur in any other text of the run.
+/// Generates a run with findings of the crate `judge`. The names of its trials do not occur in any other text of the
+/// run.
 fn judged() -> impl Strategy<Value = Run> {
     let kinds = [None, Some(TrialKind::Watched), Some(TrialKind::Sweep), Some(TrialKind::Search)];
     let kind = prop::sample::select(kinds.to_vec());
@@ -55,7 +56,7 @@ fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     (0..words.len()).filter_map(figure).collect()
 }
 
-/// Returns the figures in all sentences of the findings, as [`figures`] returns them.
+/// Returns the figures in all sentences of the findings, in the form in which [`figures`] returns them.
 fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
     fn strings(value: &serde_json::Value, all: &mut String) {
         match value {
@@ -165,8 +166,8 @@ proptest! {
         let doc = document(&run);
         let headline = if run.findings.capacity.is_some() { doc.title.as_str() } else { "" };
         let ids: &[&str] = match run.trials.iter().any(|trial| trial.kind == TrialKind::Fixed) {
-            // For a load that the user chose, the answer section is not checked, because it shows figures that are not
-            // in the findings.
+            // For a load that the user chose, the test does not check the answer section, because this section shows
+            // figures that are not in the findings.
             true => &["verdict", "counters-say", "trust", "capacity"],
             false => &["answer", "verdict", "counters-say", "trust", "capacity"],
         };

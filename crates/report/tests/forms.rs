@@ -141,7 +141,7 @@ fn tables_and_charts_of_any_shape_are_drawn() {
     }
 }
 
-/// The server accepts connections but never answers. No time may be shown for an event that did not happen.
+/// The server accepts connections but never answers. The report must not show a time for an event that did not happen.
 #[test]
 fn requests_without_answers_have_no_time() {
     let mut run = common::load();
@@ -159,8 +159,8 @@ fn requests_without_answers_have_no_time() {
     }
 }
 
-/// If a cause ended the run, every form that has titles must show this cause as the title, even after successful
-/// trials. In this test, the text of the cause contains HTML tags.
+/// If an incident ended the run, every form that has titles must show this incident as the title, even after successful
+/// trials. In this test, the text of the incident contains HTML tags.
 #[test]
 fn the_death_of_a_server_is_the_title_of_every_form() {
     let mut run = common::find();
@@ -173,8 +173,8 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
-    // In the brief text, the cause may be stated only once, in the title. The full text must not say "Interrupted",
-    // because no user interrupted the run.
+    // The brief text must state the incident only once, in the title. The full text must not say "Interrupted", because
+    // no user interrupted the run.
     let told_once = |text: &str| text.matches("killed by SIGKILL").count() == 1;
     assert!(text.starts_with(plain) && text.contains("Ended early") && !text.contains("Interrupted"), "{text}");
     let screen = brief(&run, &wide, 42);
@@ -320,8 +320,8 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // If a counter has no samples, a stored run leaves out its figures of 0, and the reasons for its absent figures.
-    // The counters of this run have no samples.
+    // For a counter without samples, a stored run contains neither figures of 0 nor the reasons for absent figures. The
+    // counters of this run have no samples.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     let is_stored = |reading: &run::Reading| reading.value().is_some_and(|value| value != 0.0);
     sides.for_each(|side| {
@@ -330,7 +330,7 @@ fn json_is_run_json() {
     });
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // Decisions that a file does not contain are computed again after the run is read.
+    // loadline computes decisions that a file does not contain again, after it has read the run.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }

@@ -38,8 +38,8 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 
-/// Returns the weaknesses of the comparison, the most serious first. The first is that the old server's process ended
-/// early, then come different conditions, then notes.
+/// Returns the weaknesses of the comparison, the most serious first. The first weakness is that the old server's
+/// process ended early. Then come different conditions, and then notes.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));
@@ -49,7 +49,7 @@ fn warnings(comparison: &Comparison) -> Warnings {
     Warnings { shown, more, ..Warnings::default() }
 }
 
-/// Returns a note with the number of figures that are not shown; `None` if all are shown.
+/// Returns a note with the number of figures that are not shown; `None` if all figures are shown.
 fn left_out(comparison: &Comparison) -> Option<Block> {
     let left = shown(comparison).filter(|c| !decides(c)).count();
     let plural = if left == 1 { "" } else { "s" };

@@ -49,8 +49,8 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns a note about the random order in which the servers were measured. The note contains the seed of the order,
-/// the number of pairs of windows, and the measured time until the decision.
+/// Returns a note about the random order in which loadline measured the servers. The note contains the seed of the
+/// order, the number of pairs of measurements, and the measured time until the decision.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
@@ -60,8 +60,8 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     Note::block(Tone::Plain, text)
 }
 
-/// Returns a sentence with the smallest change that the comparison would have detected. If known, the sentence also
-/// says how much data would detect a change of 1 %.
+/// Returns a sentence with the smallest change that the comparison would have detected. The sentence also contains the
+/// amount of data that would detect a change of 1 %, if this amount is known.
 fn smallest_change(comparison: &Comparison) -> Option<String> {
     let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
     let change = if change >= 1.0 {
@@ -84,8 +84,8 @@ fn sentence(comparison: &Comparison) -> String {
     figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
 }
 
-/// Returns the conclusion, with all figures on which it is based. If the new server's process ended early, the
-/// conclusion states this instead.
+/// Returns the conclusion, with all figures on which it is based. If the new server's process ended early, returns a
+/// sentence about this end instead.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -137,8 +137,8 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns advice on how to decide the undecided figures. If an hour of measurement is too short for a figure, the
-/// advice names the smallest change that an hour would detect.
+/// Returns advice on measurements that would decide the undecided figures. If an hour of measurement is too short for a
+/// figure, the advice names the smallest change that an hour would detect.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
@@ -158,7 +158,7 @@ fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
 }
 
-/// Measurements of at least this length, in seconds, are written in hours instead of minutes.
+/// Minimum length of a measurement that is written in hours instead of minutes, seconds.
 const HOURS_S: f64 = 2.0 * 3600.0;
 
 /// Formats the length of a measurement in seconds, minutes or hours, rounded up to a whole number.
@@ -184,7 +184,7 @@ fn untold(c: &ComparedFigure) -> Option<String> {
     Some(format!("{name} ({})", name_of(c)))
 }
 
-/// Returns the name of a figure: its title if it has one (costs of the server have one), otherwise its ID.
+/// Returns the name of a figure: its title if it has a title (as costs of the server have), otherwise its ID.
 fn name_of(c: &ComparedFigure) -> &str {
     if c.title.is_empty() { &c.figure } else { &c.title }
 }
@@ -253,8 +253,8 @@ fn change(c: &ComparedFigure) -> String {
     }
 }
 
-/// Formats a difference between two shares in percentage points. A difference of at least 1 point has one decimal, and
-/// a smaller one has two significant digits.
+/// Formats a difference between two shares in percentage points. A difference of at least 1 point has one decimal. A
+/// smaller difference has two significant digits.
 fn points(share: f64) -> String {
     let points = 100.0 * share;
     let digits = if points.abs() >= 1.0 || points == 0.0 { 1 } else { 1 - points.abs().log10().floor() as i32 };
@@ -263,8 +263,8 @@ fn points(share: f64) -> String {
     format!("{}{}", if points < 0.0 { "-" } else { "+" }, significant(rounded))
 }
 
-/// Returns the chart of the ratios (new over old) with their intervals. Figures without an interval are left out of the
-/// chart, but the table contains them.
+/// Returns the chart of the ratios (new over old) with their intervals. The chart leaves out figures without an
+/// interval, but the table contains them.
 fn intervals(comparison: &Comparison) -> Option<Block> {
     let row = |c: &ComparedFigure| {
         let (low, high) = c.low.zip(c.high)?;
@@ -318,7 +318,7 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
-/// Returns the figures to show. A figure that is not a main one (`beside`, such as a cost) is shown only if it changed.
+/// Returns the figures to show. A secondary figure (`beside`, such as a cost) is shown only if it changed.
 fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
@@ -334,7 +334,7 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-/// Index of the column that says how much more data an undecided figure needs.
+/// Index of the column with the amount of data that would decide an undecided figure.
 const NEEDS: usize = 5;
 
 /// Returns the columns of the table. A terminal that is 80 characters wide has no space for the last two columns.
@@ -383,7 +383,7 @@ fn remark(c: &ComparedFigure) -> Option<String> {
 }
 
 /// Formats the value of a figure of the old server (`side` 0) or the new server (`side` 1). A share is formatted in
-/// percent. A share is marked as a lower bound if some requests had no response when the measurement ended.
+/// percent. If requests had no response when the measurement ended, marks a share as a lower bound.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -416,7 +416,7 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
 }
 
 /// Returns the length of the measurement that would decide a figure. If the length is unknown, returns the factor by
-/// which more time or more runs are needed. Returns an empty text for a decided figure.
+/// which the time or the number of runs must grow. Returns an empty text for a decided figure.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

@@ -1,29 +1,30 @@
-//! Brief form, printed at the end of a command: the answer section in a few lines. A run without an answer section gets
-//! the sections with the weight `First`.
+//! Brief form, printed at the end of a command: the answer section in a few lines. For a run without an answer section,
+//! the form consists of the sections with the weight `First`.
 
 use super::text::Page;
 use crate::{Block, Doc, Style, Weight};
 
-/// Maximum number of lines of the answer section. After these lines, the command prints two more, which say where the
-/// full report is.
+/// Maximum number of lines of the answer section. After these lines, the command prints two more lines, which name the
+/// place of the full report.
 const ANSWER_LINES: usize = 12;
-/// Maximum number of terminal lines that one summary line or warning keeps at first, when an answer section is too
-/// long.
+/// Maximum number of terminal lines for one summary line or warning, in the first step that shortens a long answer
+/// section.
 const MANY_LINES: usize = 3;
-/// Maximum number of terminal lines that one summary line or warning keeps if the answer section is still too long.
+/// Maximum number of terminal lines for one summary line or warning, in the last step that shortens a long answer
+/// section.
 const FEW_LINES: usize = 2;
-/// Number of rows that each table keeps, however little space there is.
+/// Minimum number of rows that each table keeps.
 const ROWS: usize = 6;
 
-/// Renders the answer section. A document without one gets the sections with the weight `First` instead. If these need
-/// more than `most` lines, table rows are left out.
+/// Renders the answer section. For a document without an answer section, renders the sections with the weight `First`
+/// instead. If these sections need more than `most` lines, leaves out table rows.
 pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let has_answer = doc.sections.iter().any(|section| section.weight == Weight::Answer);
     if has_answer { answer(doc, style) } else { first_sections(doc, style, most) }
 }
 
-/// Renders the answer section. If the section is too long, lines are left out or cut, the least important ones first.
-/// An answer section with bars or a table is never shortened.
+/// Renders the answer section. If the section is too long, leaves out or cuts lines, beginning with the least important
+/// lines. Never shortens an answer section with bars or a table.
 fn answer(doc: &Doc, style: &Style) -> String {
     let mut doc = doc.clone();
     doc.subtitle.clear();
@@ -33,8 +34,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Leaving out a minor line or hiding a warning loses less than cutting a sentence. Each of these two steps
-    // therefore comes before a step that cuts sentences.
+    // Leaving out a line or hiding a warning loses less than cutting sentences. Therefore, each of these two steps
+    // comes before a step that cuts sentences.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }

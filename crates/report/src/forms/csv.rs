@@ -59,7 +59,7 @@ fn class_columns(class: &str) -> Vec<String> {
     counts.chain([rate]).chain(PARTS.iter().map(|(part, _)| format!("class_{class}_response_{part}_us"))).collect()
 }
 
-/// Returns the figures of one request class in a trial, or empty fields if the trial has no such class.
+/// Returns the figures of one request class in a trial, or empty fields if the trial has no requests of this class.
 fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
     let Some(class) = trial.classes.iter().find(|c| c.name == class) else {
         return vec![String::new(); CLASS_COUNTS.len() + 1 + PARTS.len()];
@@ -98,8 +98,8 @@ const PARTS: &[Part] = &[
 
 type Bound = (&'static str, fn(&Summary) -> String);
 
-/// Columns about requests that were never answered. The first column is the number of these requests. The second lists
-/// the figures that are only lower bounds because of them.
+/// Columns about requests that were never answered. The first column is the number of these requests. The second column
+/// lists the figures that are only lower bounds because of these requests.
 const BOUNDS: &[Bound] = &[
     ("unanswered", |s| s.unanswered.to_string()),
     ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),
@@ -170,7 +170,7 @@ pub(super) fn snake(name: &str) -> String {
 }
 
 /// Appends a record as RFC 4180 requires, except that it ends with a line feed only. A field that looks like a formula
-/// gets a leading apostrophe, so spreadsheets do not run it.
+/// gets a leading apostrophe, so spreadsheets do not evaluate it.
 fn push(out: &mut String, fields: Vec<String>) {
     let field = |f: String| {
         let risky = f.starts_with(['=', '@', '\t']) || (f.starts_with(['+', '-']) && f.parse::<f64>().is_err());

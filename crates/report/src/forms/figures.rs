@@ -1,5 +1,5 @@
-//! Figures of a trial, in one list for all output forms that programs read (CSV and OpenMetrics). The order is that of
-//! the CSV columns.
+//! Figures of a trial, in one list for all output forms that programs read (CSV and OpenMetrics). The list is in the
+//! order of the CSV columns.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 
@@ -51,8 +51,8 @@ pub(super) const FIGURES: &[Figure] = &[
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 
-/// Counts that were added in later versions. Their columns are at the end of the CSV, so the older columns keep their
-/// places.
+/// Counts that later versions added. Their columns are at the end of the CSV, so the older columns keep their
+/// positions.
 #[rustfmt::skip]
 const LATER_FIGURES: &[Figure] = &[
     count("unprocessed_resent", "unprocessed_resent", "Requests that the server left unprocessed behind an announced close, each sent again.", |t| t.tally.unprocessed),
@@ -62,7 +62,7 @@ const LATER_FIGURES: &[Figure] = &[
     count("unasked_messages", "unasked_messages", "Messages of the server that no request asked for.", |t| t.tally.unasked_messages),
 ];
 
-/// Figures of event streams in the measured window. Only runs that request streams have them.
+/// Figures of event streams in the measured window. Only runs that request streams have these figures.
 #[rustfmt::skip]
 const STREAM_FIGURES: &[Figure] = &[
     level("events_per_s", "event_rate", "Events of streams per second.", |t| t.events as f64 / t.measured.length_s),
@@ -90,14 +90,14 @@ const TIMES: &[Times] = &[
     ("connect", "Connect time.", |t| &t.connect_us),
 ];
 
-/// Handshake times. Only runs with handshakes have them, for example with TLS.
+/// Handshake times. Only runs with handshakes have these times, for example runs with TLS.
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
-/// Times to the first byte. Runs of earlier loadline versions lack them.
+/// Times to the first byte. Runs of earlier loadline versions do not have these times.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
-/// Times of event streams. Only runs that request streams have them.
+/// Times of event streams. Only runs that request streams have these times.
 const STREAM_TIMES: &[Times] = &[
     ("first_event", "Time to the first event of a stream from the intended start.", |t| &t.first_event_us),
     ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),

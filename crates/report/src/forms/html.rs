@@ -1,4 +1,4 @@
-//! HTML form: one file that contains its styles and charts. The page needs no network, and shows everything even
+//! HTML form: one file that contains its styles and charts. The page needs no network, and shows all contents even
 //! without scripts. A short script shows the chart value nearest to the pointer, and sorts tables. Colours follow the
 //! reader's choice of light or dark mode. Each chart that depends on the page's width is drawn twice: for a wide page
 //! and for a phone.
@@ -47,8 +47,8 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Returns the number of list entries that are visible at first. If only one or two entries would be hidden, all
-    /// are visible, because hiding them would save no space.
+    /// Returns the number of list entries that are visible at first. If the page would hide only one or two entries, it
+    /// shows all entries, because hiding these would save no space.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }
@@ -61,7 +61,7 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Charts as (screen, SVG): one for a wide page and one for a phone, or one for both.
+    /// Charts as (screen, SVG): one chart for a wide page and one for a phone, or a single chart for both screens.
     charts: Vec<(&'static str, String)>,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportErro
     let script = include_str!("../../templates/page.js");
     let script_hash = format!("sha256-{}", STANDARD.encode(Sha256::digest(script)));
     let page = filled(&Page { doc, version: &run.version, style, script, script_hash, sections })?;
-    // Names may come from a server, so characters that could hide or reorder text are escaped.
+    // Names may come from a server, so the page escapes characters that could hide or reorder text.
     let lines: Vec<_> = page.split('\n').map(run::visible).collect();
     Ok(lines.join("\n") + "\n")
 }
@@ -87,7 +87,7 @@ fn filled(template: &impl Template) -> Result<String, ReportError> {
     template.render().map_err(|e| ReportError::Broken { form: "html", message: e.to_string() })
 }
 
-/// Renders the blocks of a section. Consecutive charts are placed in one grid.
+/// Renders the blocks of a section. Places consecutive charts in one grid.
 fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;

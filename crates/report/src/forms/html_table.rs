@@ -1,7 +1,7 @@
 //! Tables of the HTML form, on a wide page and on a phone. A table that fits on a phone is shown as it is. Otherwise, a
 //! table with few columns is stacked on a phone: each row becomes a card, in which each cell has its heading. Any other
-//! table scrolls sideways in its own box, while its first column stays visible. The page must work without scripts, so
-//! the layout is chosen here, from an estimate of the table's width.
+//! table scrolls sideways in its own box, while its first column stays visible. The page must work without scripts.
+//! Therefore, this code chooses the layout, from an estimate of the table's width.
 
 use askama::Template;
 
@@ -13,7 +13,7 @@ const PHONE: usize = 54;
 const PAGE: usize = 176;
 /// Gap between two columns, characters.
 const GAP: usize = 3;
-/// Maximum width of a column of words before its texts wrap, characters.
+/// Maximum width of a column of words, characters. Longer texts wrap.
 const WORDS: usize = 24;
 /// Maximum number of columns at which a table with sentences is shown as cards on a phone.
 const STACKED: usize = 5;
@@ -71,7 +71,7 @@ impl<'a> TableHtml<'a> {
 
 fn room(table: &Table) -> Room {
     let cells = |c: usize| table.rows.iter().filter_map(move |r| r.get(c)).map(|cell| cell.text.chars().count());
-    // Headings wrap between words, so only their longest word counts.
+    // Headings wrap between words, so the width of a heading is the length of its longest word.
     let head = |c: usize| table.columns[c].name.split(' ').map(|word| word.chars().count()).max();
     let widest = |c: usize| cells(c).chain(head(c)).max().unwrap_or(0);
     let asks = |c: usize| GAP + if table.columns[c].right { widest(c) } else { widest(c).min(WORDS) };

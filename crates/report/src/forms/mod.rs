@@ -1,4 +1,4 @@
-//! Output forms of a report, one file each.
+//! Output forms of a report, with one file per form.
 //!
 //! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>`, and add a row to
 //! [`FORMS`].
@@ -41,8 +41,9 @@ pub struct Form {
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// Renders the brief text for the end of a command: the answer section. A document without one gets the sections with
-/// the weight `First` instead. If these need more than `most` lines, table rows are left out.
+/// Renders the brief text for the end of a command: the answer section. For a document without an answer section,
+/// renders the sections with the weight `First` instead. If these sections need more than `most` lines, leaves out
+/// table rows.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     brief::brief(doc, style, most)
 }

@@ -1,5 +1,5 @@
-//! OpenMetrics 1.0 text exposition. As OpenMetrics requires, it uses base units (seconds, bytes), keeps the samples of
-//! a metric family together, and ends with `# EOF`.
+//! OpenMetrics 1.0 text format. As OpenMetrics requires, the text uses base units (seconds, bytes), keeps the samples
+//! of a metric family together, and ends with `# EOF`.
 //!
 //! Counts of a trial are counters, distributions of times are summaries, and everything else is a gauge.
 
@@ -55,9 +55,9 @@ pub struct SideNow {
     pub descriptors: Option<f64>,
 }
 
-/// Renders the known figures of the running trial, with the metric names that a finished run has, too. `number` is the
-/// trial's number, counted from 1. If `only_watched` is true, loadline sends no requests, and figures of requests are
-/// left out.
+/// Renders the known figures of the running trial, with the same metric names as for a finished run. `number` is the
+/// trial's number, counted from 1. If `only_watched` is true, loadline sends no requests, so the text contains no
+/// figures of requests.
 pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
     let mut out = Exposition(String::new());
     let labels = labels(number.saturating_sub(1), trial);
@@ -98,7 +98,7 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_run_info", &text_labels(&about), 1.0);
     out.family("loadline_interrupted", "gauge", "1 when the run was ended early.");
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
-    // For a load that the user chose, no capacity is written, because loadline tried no other load.
+    // Writes no capacity for a load that the user chose, because loadline tried no other load.
     let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
     if let Some(capacity) = searched {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
@@ -192,8 +192,8 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// Writes a sample. A value that is not finite (infinite or NaN) is left out, because a scraper could take it for a
-    /// measured value.
+    /// Writes a sample. Leaves out a value that is not finite (infinite or NaN), because a program that reads the text
+    /// could use it as a measured value.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
@@ -269,7 +269,8 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // OpenMetrics has its own escape for line ends, so they must not be replaced before that escape.
+    // OpenMetrics has its own escape for line ends. Therefore, `visible`, which would replace them, gets each line
+    // separately.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

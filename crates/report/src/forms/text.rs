@@ -1,5 +1,5 @@
-//! Text form for a terminal. The verdict comes first. A table that is too wide loses columns before any of its lines
-//! would break.
+//! Text form for a terminal. The verdict comes first. If a table is too wide, the form leaves out columns instead of
+//! breaking lines.
 
 use run::Run;
 
@@ -21,7 +21,7 @@ pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportEr
 pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Weight of the least important sections that are shown.
+    /// Weight of the least important sections that the page shows.
     weight: Weight,
 }
 
@@ -84,7 +84,7 @@ impl Page {
             }
             Block::Bars(bars) => self.bars(bars),
             Block::Chain(chain) => self.chain(chain),
-            // Curves are shown only in the HTML form.
+            // Only the HTML form shows curves.
             Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
             Block::Flame(flame) if flame.has_table => {}
             Block::Flame(flame) => {
@@ -141,8 +141,7 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // The place is printed only if the line before had another place, and if the text does not contain the
-            // place.
+            // Prints the place only if the line before had another place, and if the text does not contain the place.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;
@@ -176,7 +175,7 @@ impl Page {
         }
     }
 
-    /// Prints a line with the number of entries that were left out. Prints nothing if none was left out.
+    /// Prints a line with the number of entries that were left out. Prints nothing if all entries are shown.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;
@@ -200,12 +199,12 @@ impl Page {
         }
     }
 
-    /// Prints the title, and then one line per box. Each line is indented by the box's depth (the number of arrows
-    /// between it and the first box). A box whose resource is full is highlighted.
+    /// Prints the title, and then one line per box. Indents each line by the box's depth (the number of arrows between
+    /// this box and the first box). Highlights a box whose resource is full.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {
-            // A terminal has no space to indent a box by more than six levels.
+            // A terminal has too little space to indent a box by more than six levels.
             let inwards = "  ".repeat(step.min(6));
             let (first, next) = (format!("{inwards}{}", if step > 0 { "-> " } else { "" }), format!("{inwards}   "));
             let link = &chain.links[i];

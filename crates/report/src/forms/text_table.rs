@@ -1,5 +1,5 @@
 //! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If the terminal is too
-//! narrow, columns with the highest rank are left out first, and a line lists them.
+//! narrow, the table leaves out columns, those with the highest rank first. A line below the table lists these columns.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const GAP: usize = 2;
 /// Maximum number of lines of a cell of words, or of a heading.
 const LINES: usize = 3;
 
-/// Returns the printed lines of a table. With `whole`, a line lists the columns that were left out.
+/// Returns the printed lines of a table. With `whole`, the last line lists the columns that were left out.
 pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.caption.is_empty() {
@@ -49,11 +49,11 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Number of rows that are laid out together. A layout of all rows of a long table would need too much memory.
+/// Number of rows in one layout step. A layout of all rows of a long table at once would need too much memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of the columns. If `fixed` is true, they are exact, so that parts of a table that are laid out separately
-/// line up. Otherwise, the layout may adapt them to the cells.
+/// Widths of the columns. If `fixed` is true, the widths are exact, so the parts of a long table have equal columns.
+/// Otherwise, the layout may adapt the widths to the cells.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
@@ -66,8 +66,7 @@ struct Line {
     row: Option<usize>,
 }
 
-/// Lays out the heading and rows in columns. Cells of words that do not fit are wrapped, because a cut sentence is
-/// useless.
+/// Lays out the heading and rows in columns. Wraps cells of words that do not fit, because a cut sentence is useless.
 fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> Vec<Line> {
     let widths = of.least;
     let mut grid = Grid::new();
@@ -100,8 +99,8 @@ fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> V
     texts.zip(belongs).map(|(text, row)| Line { text, row }).collect()
 }
 
-/// Splits the text of a cell into lines. Text beyond [`LINES`] lines is cut. A text that contains a word wider than the
-/// column is cut to one line.
+/// Splits the text of a cell into lines. Cuts a text after [`LINES`] lines. Cuts a text that contains a word wider than
+/// the column to one line.
 fn piece(text: &str, width: usize) -> Vec<String> {
     if text.split_whitespace().any(|word| word.chars().count() > width) {
         return vec![cut(text, width)];
@@ -135,7 +134,7 @@ fn row_tone(table: &Table, row: usize) -> Tone {
 }
 
 /// Returns the indices of the columns that fit, their widths, and the names of the columns that were left out. Before
-/// any column is left out, the headings of figures are wrapped to make their columns narrower.
+/// this function leaves out a column, it wraps the headings of figures to make their columns narrower.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());

@@ -1,4 +1,4 @@
-//! Wraps text into lines of a given width. Invisible characters are escaped, because names may come from a server.
+//! Wraps text into lines of a given width. Escapes invisible characters, because names may come from a server.
 
 /// Escapes invisible characters and line ends.
 pub(super) fn clean(text: &str) -> String {
@@ -6,7 +6,7 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// Wraps a text at spaces into lines of at most `width` characters (at least 8). A number and its `%` stay on one line.
-/// A word that is longer than a line is broken anywhere.
+/// Breaks a word that is longer than a line at any character.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
@@ -49,8 +49,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Cuts a text to at most `width` characters. The text is cut after a whole word, unless more than half of the width
-/// would then be lost.
+/// Cuts a text to at most `width` characters. Cuts after a whole word, unless more than half of the width would then
+/// stay empty.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {

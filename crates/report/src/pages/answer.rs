@@ -1,4 +1,4 @@
-//! Summary of a search or an experiment in a few lines: the rate, what limits it, how the limit was tested, and advice.
+//! Summary of a search or an experiment in a few lines: the rate, its limit, the test of this limit, and advice.
 
 use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitCause, WaitsFor};
 
@@ -19,8 +19,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("answer", "", Weight::Answer, blocks)]
 }
 
-/// Returns the last section of the summary, which the HTML page shows below the main chart. It contains stages of the
-/// load, the next command, and warnings.
+/// Returns the last section of the summary, which the HTML page shows below the main chart. This section contains the
+/// stages of the load, the recommended next command, and warnings.
 pub(super) fn end(run: &Run) -> Vec<Section> {
     let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
     blocks.extend(warned::warnings(run).filter(|_| has_answer(run)));
@@ -63,7 +63,7 @@ fn of_rate(run: &Run, c: &Capacity) -> AnswerLine {
 }
 
 /// Returns the line with the results of loads above the capacity. If the capacity is only a lower bound, the line also
-/// says why.
+/// contains the reason.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
     let bound = bound.or_else(|| c.at_least.then(|| ended_early(run, c)));
@@ -75,8 +75,8 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
 }
 
-/// Says which loads a search did not try, and which `--budget` would be enough to try them. If higher loads were tried
-/// only while every request failed, says so instead.
+/// Returns words about loads that a search did not try, and the `--budget` that would be enough to try them. If the
+/// search tried higher loads only while every request failed, says so instead.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {
@@ -115,8 +115,8 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the line with the capacity in users or in open streams. It states the largest number that met the objective,
-/// and the smallest number that did not.
+/// Returns the line with the capacity in users or in open streams. The line states the largest number that met the
+/// objective, and the smallest number that did not meet it.
 fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
@@ -146,13 +146,13 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     .toned(tone)
 }
 
-/// Returns the line about what the server waits for: an upstream service, or an object that its threads wait for, such
-/// as a lock.
+/// Returns the line about the cause of the server's waits: an upstream service, or an object for which its threads
+/// wait, such as a lock.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
         let said = &run.findings.bottleneck.sentence;
-        // For this bottleneck, the verdict itself already names the thread that uses the CPU.
+        // For this bottleneck (`server-single-thread`), the verdict already names the thread that uses the CPU.
         let is_named = run.findings.bottleneck.id == "server-single-thread";
         let first = run.findings.waits.first().filter(|first| !said.contains(&first.sentence))?;
         if is_named && first.cause == WaitCause::SerialCpu {
@@ -163,7 +163,7 @@ fn seen(run: &Run) -> Option<AnswerLine> {
     chain.or_else(threads).map(AnswerLine::optional)
 }
 
-/// Returns the line with the path from the client to the upstream service that the server waits for.
+/// Returns the line with the path from the client to the upstream service for which the server waits.
 fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     let mut path = vec![waits.address.clone()];
     let found = |address: &str| run.findings.behind.iter().find(|load| load.behind.address == address);

@@ -1,5 +1,5 @@
 //! Decides which kind of answer (summary of the result) a run has, if any, and returns parts of this answer. All pages
-//! use these functions, so that they agree about the answer's contents.
+//! use these functions, and therefore agree about the answer's contents.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
@@ -24,7 +24,7 @@ pub(super) fn is_of_search(run: &Run) -> bool {
     measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
 }
 
-/// Returns the capacity that a search found. Returns `None` if the user chose the load, because there is then no
+/// Returns the capacity that a search found. Returns `None` for a load that the user chose, because one load gives no
 /// capacity.
 pub(super) fn searched(run: &Run) -> Option<&Capacity> {
     run.findings.capacity.as_ref().filter(|_| !asked(run))
@@ -45,7 +45,7 @@ pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
 }
 
-/// Returns true if the user chose the load, so that the findings do not come from a search.
+/// Returns true if the user chose the load. The findings then do not come from a search.
 pub(super) fn asked(run: &Run) -> bool {
     run.findings.state == Some(LoadState::Requested)
 }

@@ -1,7 +1,7 @@
 //! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
-//! Each trial of the search is a dot. Each line is the best-fitting curve that never falls, because more load should
-//! not shorten response times. A line from dot to dot would mostly show noise.
+//! Each trial of the search is a dot. Each line is the best-fitting curve that never falls, because a higher load
+//! should not shorten response times. A line from dot to dot would mostly show noise.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -24,8 +24,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. Trials of deliberate overload are left out, because they would squeeze all other
-/// trials together.
+/// Returns the chart by offered rate. Leaves out trials of deliberate overload, because with them, all other trials
+/// would be in a small part of the chart.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
@@ -42,7 +42,8 @@ fn open_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of users or open streams. The capacity is also such a number.
+/// Returns the chart by number of users or open streams. The capacity in this chart is a number of users or open
+/// streams, too.
 fn users(run: &Run) -> Option<Plot> {
     let found = run.findings.users.as_ref()?.capacity.as_ref();
     let windows = pick::of(run, &[TrialKind::Sweep]);
@@ -106,7 +107,8 @@ impl Windows {
         Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
     }
 
-    /// Returns words about the trials whose 99th percentile is only a lower bound. Such a percentile has no dot.
+    /// Returns words about the trials whose 99th percentile is only a lower bound. The chart shows no dot for a lower
+    /// bound.
     fn bounded(&self) -> String {
         let loads: Vec<String> = self.p99.iter().filter(|(_, us)| us.is_nan()).map(|(load, _)| number(*load)).collect();
         if loads.is_empty() { String::new() } else { format!("; at {}, p99 is only a lower bound", loads.join(", ")) }

@@ -1,5 +1,5 @@
-//! Charts of the open-loop search: response time and throughput by offered rate. They include rates that meet the
-//! objective and rates that do not.
+//! Charts of the open-loop search: response time and throughput by offered rate. The charts include rates that meet the
+//! objective and rates that do not meet it.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -120,7 +120,7 @@ fn no_capacity(run: &Run) -> String {
 
 fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| Mark::new(Spot::X(c.rate), format!("capacity {}/s", rate::rate(c)), Hue::Alarm);
-    // The axis shows offered rates, so a capacity from a closed loop has no place on it.
+    // The axis shows offered rates, so a chart cannot show a capacity from a closed loop.
     let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()
 }

@@ -42,8 +42,8 @@ fn row(class: &ClassFinding) -> Option<Vec<Cell>> {
     ])
 }
 
-/// Returns a sentence that names the class with the largest share of the server's CPU time. The sentence also says
-/// whether the classes' intervals overlap.
+/// Returns a sentence that names the class with the largest share of the server's CPU time. The sentence also says if
+/// the classes' intervals overlap.
 fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     let class = found.get(costs.dearest?)?;
     let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);

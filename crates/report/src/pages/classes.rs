@@ -1,4 +1,5 @@
-//! Results of each class of a request mix, in one table. A sentence names the class that breaks the objective first.
+//! Results of each class of a request mix, in one table. A sentence names the class that breaks the objective at the
+//! lowest load.
 
 use run::{Breach, BreachKind, ClassFinding, Run, SummaryFigure, TimeFigure};
 
@@ -69,13 +70,13 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     ]
 }
 
-/// Returns the load at which a class first broke the objective, and the limit that it exceeded.
+/// Returns the lowest load at which a class broke the objective, and the limit that the class exceeded.
 fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
     let trial = run.trials.get(class.failing?)?;
     Some((pick::name(trial), class.breach?))
 }
 
-/// Returns a sentence that names the class that breaks the objective first.
+/// Returns a sentence that names the class that breaks the objective at the lowest load.
 fn first(run: &Run, found: &[ClassFinding]) -> Option<String> {
     let class = found.iter().find(|class| class.first_to_fail)?;
     let (at, breach) = fails(run, class)?;

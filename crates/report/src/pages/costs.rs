@@ -1,6 +1,6 @@
 //! Cost of one request on both sides (client and server): CPU time split into its parts, and a table of all other
-//! costs. `COSTS` in the crate `judge` defines the cost IDs. An ID that begins with `cpu_` covers the whole host. One
-//! that begins with `process_` covers only the side's processes.
+//! costs. `COSTS` in the crate `judge` defines the cost IDs. A cost whose ID begins with `cpu_` is about the whole
+//! host. A cost whose ID begins with `process_` is only about the side's processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,8 +51,8 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes. The kernel counts each part in clock ticks, which is inexact. Only the
-/// sum of the parts is known exactly ([`PROCESS_SUM`]).
+/// Parts of the CPU time of a side's processes. The kernel counts each part in clock ticks, so a part is inexact. Only
+/// the sum of the parts is known exactly ([`PROCESS_SUM`]).
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 /// Total CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);
@@ -84,8 +84,8 @@ fn bars(shown: &[&Trial]) -> Bars {
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
-/// Returns the bar of a side's processes. The bar is as long as the exact CPU time. Clock ticks only decide how the bar
-/// is split into user and system time.
+/// Returns the bar of a side's processes. The bar is as long as the exact CPU time. Clock ticks only decide the
+/// division of the bar into user and system time.
 fn of_processes(label: String, side: &Side) -> Option<BarRow> {
     let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
     let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
@@ -110,12 +110,12 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
 /// Description of each cost, by the ID of the cost.
 type Names = BTreeMap<String, &'static str>;
 
-/// Returns a table of costs. With `first`, the table has the costs on which most verdicts depend, and otherwise all
-/// others.
+/// Returns a table of costs. With `first`, the table contains the costs on which most verdicts depend. Otherwise, it
+/// contains all other costs.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The decisive trial (the last of `shown`) comes first, because the verdict is about it.
+    // The decisive trial (the last trial in `shown`) comes first, because the verdict is about this trial.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };

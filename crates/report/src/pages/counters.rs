@@ -1,5 +1,5 @@
-//! Charts of counters over time in the trial that the verdict describes, because means hide details. A table shows the
-//! values of all counters over the measured window of this trial.
+//! Charts of counters over time in the trial that the verdict describes. Means over the whole trial would hide changes.
+//! A table shows the values of all counters over the measured window of this trial.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters that get a chart if they are ever above 0, each with the chart's title and unit. A cumulative time is drawn
-/// as its growth per second, which is a number of CPUs or threads, or a share of time.
+/// Counters that get a chart if they are ever above 0, each with the chart's title and unit. The chart of a cumulative
+/// time shows its growth per second, which is a number of CPUs or threads, or a share of time.
 const CHOSEN: &[(&str, &str, &str)] = &[
     ("cpu.user", "host CPUs, user", "CPUs"),
     ("cpu.system", "host CPUs, kernel", "CPUs"),
@@ -155,8 +155,8 @@ fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plo
     })
 }
 
-/// Returns the curve of a side (client or server). A cumulative counter is drawn as its growth per second, and a gauge
-/// as its value. Returns `None` for fewer than three points, which show no trend.
+/// Returns the curve of a side (client or server). The curve shows the growth per second of a cumulative counter, and
+/// the value of a gauge. Returns `None` for fewer than three points, which show no trend.
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
     let window = trial.measured.window;
     let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));

@@ -20,14 +20,15 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     }
 }
 
-/// Returns the words before the highest rate that met the objective. A constant stage gives this rate exactly. A ramp
-/// is judged in parts, so it gives only a lower bound: the first rate of the last good part.
+/// Returns the words before the highest rate that met the objective. A constant stage gives this rate exactly. loadline
+/// judges a ramp in parts. A ramp therefore gives only a lower bound: the lower rate of its highest part that met the
+/// objective.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if course.failed.is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
 }
 
-/// Returns the rate, or range of rates, at which the server first failed, with the reason.
+/// Returns the lowest rate, or range of rates, at which the server failed, with the reason.
 fn failure(course: &CourseFinding) -> Option<String> {
     let part = course.parts.get(course.failed?)?;
     let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
@@ -123,8 +124,8 @@ mod tests {
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
     }
 
-    /// The part from 660/s to 800/s met the objective, and the next part did not. The highest rate that met it is
-    /// therefore at least 660/s.
+    /// The part from 660/s to 800/s met the objective, and the next part did not. The highest rate that met the
+    /// objective is therefore at least 660/s.
     #[test]
     fn the_held_rate_of_a_ramp_is_a_lower_bound() {
         let breach = run::Breach { kind: run::BreachKind::P99, value: None, limit: None, at_least: false };

@@ -17,8 +17,8 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     (!both.is_empty()).then(|| AnswerLine::new("CPU", "", both.join("; ")).leading("utilisation"))
 }
 
-/// Describes how many CPUs a side used, of how many its host has. Returns `None` if the side's counters do not show
-/// this.
+/// Describes the number of CPUs that a side used, and the number of CPUs of its host. Returns `None` if the side's
+/// counters do not contain these numbers.
 fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     let (used, online) = cpus(side, trial);
     let cpus = |used| match online.filter(|n| *n > 0.0) {
@@ -40,8 +40,9 @@ pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
     (read("process.cpu").zip(span_s).map(|(us, s)| us / 1e6 / s), read("cpu.online"))
 }
 
-/// Returns the CPU time of all threads of a side that were read, in CPUs. A thread that was not read may be the busiest
-/// one: a process may have too many threads to read, or threads that live only for one request.
+/// Returns the CPU time of all threads of a side whose counters were read, in CPUs. A thread whose counters were not
+/// read may be the busiest thread. For example, a process may have too many threads, or threads that end after one
+/// request.
 fn read_threads(side: &Side, trial: &Trial) -> f64 {
     let (recording, window) = (&side.recording, trial.measured.window);
     let us = |column| recording.over(column, window).value();
@@ -60,8 +61,8 @@ mod tests {
 
     use super::*;
 
-    /// The server used 0.9 CPUs. Its threads that were read used 0.5 and 0.1 CPUs in one case, and 0.2 and 0.1 in the
-    /// other one: a thread that was not read may then have used up to 0.6 CPUs.
+    /// The server used 0.9 CPUs. In the first case, the threads whose counters were read used 0.5 and 0.1 CPUs. In the
+    /// second case, they used 0.2 and 0.1 CPUs, so a thread whose counters were not read may have used up to 0.6 CPUs.
     #[test]
     fn a_thread_is_the_busiest_only_if_no_unread_thread_can_be_busier() {
         let told_of = |busy: f64| {

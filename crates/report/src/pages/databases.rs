@@ -1,4 +1,4 @@
-//! Databases that the server uses: what their sessions did, or which commands they executed.
+//! Databases that the server uses: the activities of their sessions, or the commands that they executed.
 
 use run::number::prose::counted;
 use run::number::{number, quantity};
@@ -60,7 +60,7 @@ fn group(group: &SessionGroup) -> Vec<Cell> {
     vec![number(group.sessions).into(), activity.into(), group.statement.clone().into()]
 }
 
-/// Returns words for what a session does or waits for.
+/// Returns words for the activity of a session.
 const fn words(state: SessionState) -> &'static str {
     match state {
         SessionState::Running => "executes",

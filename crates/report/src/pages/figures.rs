@@ -7,7 +7,7 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// Maximum number of trials for which the tables come before the charts.
+/// Maximum number of trials with which the tables come before the charts.
 const LONG: usize = 60;
 /// Maximum number of lines of a chart that takes half the width of the page. A chart with more lines takes the whole
 /// width.
@@ -48,7 +48,7 @@ pub(super) fn judged_by_row(run: &Run) -> bool {
 fn table(table: &ResultTable) -> Table {
     let column = |c: &run::ResultColumn| Col { name: c.name.clone(), right: c.numeric, rank: c.rank };
     let cell = |text: &Option<String>| text.as_ref().map_or_else(|| Cell::absent(table.absent.clone()), Cell::new);
-    // In a damaged file, rows may be shorter or longer than the list of columns. Missing cells are then empty, and
+    // In a damaged file, rows may be shorter or longer than the list of columns. Missing cells become empty cells, and
     // extra cells are ignored.
     let row = |cells: &Vec<Option<String>>| {
         (0..table.columns.len()).map(|i| cells.get(i).map_or_else(Cell::default, cell)).collect()
@@ -64,7 +64,7 @@ fn table(table: &ResultTable) -> Table {
 
 fn plots(charts: &[Chart]) -> Vec<Block> {
     let mut plots: Vec<Plot> = charts.iter().map(plot).collect();
-    // Narrow charts are shown two per row. If their number is odd, the last one takes the whole row.
+    // The page shows two narrow charts per row. If their number is odd, the last chart takes the whole row.
     let odd = plots.iter().filter(|p| !p.wide).count() % 2 == 1;
     if let Some(last) = plots.iter_mut().rev().find(|p| !p.wide) {
         last.wide = odd;
@@ -89,7 +89,7 @@ fn plot(chart: &Chart) -> Plot {
     }
 }
 
-/// Returns published points as hollow marks. They have the colour of the measured line with the same name.
+/// Returns published points as hollow marks. The marks have the colour of the measured line with the same name.
 fn hollow(theirs: &ChartSeries, ours: &[Series]) -> Series {
     let name = &theirs.name;
     let hue = ours.iter().find(|s| s.label == *name).map_or(Hue::Quiet, |s| s.hue);
@@ -128,8 +128,8 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Returns the measured value at `x`: that of a point within 2 % of `x`, or else a value interpolated between the
-/// neighbouring points. Returns `None` beyond the measured points.
+/// Returns the measured value at `x`: the value of a point within 2 % of `x`, otherwise a value interpolated between
+/// the neighbouring points. Returns `None` beyond the measured points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };

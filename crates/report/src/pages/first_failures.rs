@@ -8,8 +8,9 @@ use crate::Unit;
 /// Maximum number of failure reasons in the summary line "Errors".
 const MAX_SHOWN: usize = 2;
 
-/// Returns at most [`MAX_SHOWN`] sentences, each about the first failure of a kind, if its reason is known. An example
-/// is `first 503 at 412 ms: "no backend"`. Failures are left out if all requests of their kind were sent again.
+/// Returns at most [`MAX_SHOWN`] sentences, each about the first failure of one kind. An example is `first 503 at 412
+/// ms: "no backend"`. Leaves out failures without a known reason, and kinds of failures whose requests were all sent
+/// again.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let is_counted = |kind: &FailureKind| match kind {
         FailureKind::Error(kind) => trial.tally.errors.0.contains_key(kind),
@@ -21,7 +22,7 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     known.into_iter().take(MAX_SHOWN).map(sentence).collect()
 }
 
-/// Returns the server's words about the first answer that was not good.
+/// Returns the server's words in the first answer with an unexpected status.
 pub(super) fn first_words(trial: &Trial) -> Option<&str> {
     let words = |first: &FirstFailure| matches!(first.kind, FailureKind::Status(_)) && !first.reason.is_empty();
     let earliest = |a: &&FirstFailure, b: &&FirstFailure| a.at_s.total_cmp(&b.at_s);

@@ -11,7 +11,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if rows.is_empty() {
         return Vec::new();
     }
-    // Fitted curves are a main result of an experiment. A search uses a fit only as an aid, so the section then matters
+    // Fitted curves are a main result of an experiment. In other runs, a fit is only an aid, so the section matters
     // less.
     let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![

@@ -1,5 +1,5 @@
-//! Chart of whole response time distributions by percentile. Each step to one more nine (90 % to 99 %, 99 % to 99.9 %)
-//! takes the same width on the axis.
+//! Chart of whole response time distributions by percentile. On the axis, the distance from 90 % to 99 % equals the
+//! distance from 99 % to 99.9 %, and so on.
 
 use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 
@@ -22,7 +22,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// Returns the main trials without duplicates: unloaded, at the capacity (or else under the main load), and overloaded.
+/// Returns the main trials without duplicates: without load, at the capacity, and overloaded. Without a trial at the
+/// capacity, the second trial is the one that represents the run.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };

@@ -6,7 +6,7 @@ use super::answered::{is_judged, is_of_search};
 use crate::{AnswerLine, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the line that names the bottleneck, and says how sure the verdict is.
+/// Returns the line that names the bottleneck, with the confidence in the verdict.
 pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);

@@ -26,8 +26,8 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
-    // The advice is left out if the cause is unknown although the server was observed, requests succeeded, and the
-    // limit on errors was met. The command that `end_of_answer` recommends then takes the place of the advice.
+    // The answer contains no advice if the cause is unknown although the server was observed, requests succeeded, and
+    // the limit on errors was met. In this case, `end_of_answer` recommends a command instead.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -58,9 +58,9 @@ fn target(run: &Run) -> String {
     }
 }
 
-/// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says
-/// only that. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the rate
-/// changed), or the percentiles and the rate of good answers.
+/// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says so
+/// and names the reason. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the
+/// rate changed), or the percentiles and the rate of good answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -115,8 +115,8 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the line with the user's limits on times, which says whether all are met. The line always contains an
-/// exceeded limit on failed, unanswered or late requests, because this limit decides the exit status.
+/// Returns the line with the user's limits on times, and with their result. The line always contains an exceeded limit
+/// on failed, unanswered or late requests, because this limit decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -155,7 +155,8 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
 }
 
-/// Returns the line with percentiles of the response time. The line also says from which moment response times count.
+/// Returns the line with percentiles of the response time. The line also names the moment at which response times
+/// start.
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {
@@ -181,8 +182,8 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
 }
 
 /// Returns the line with percentiles of the time to the first byte, and with the mean time from the first byte to the
-/// last. Returns `None` if these times are unknown, or if the percentiles equal those of the response time, as for
-/// short answers.
+/// last. Returns `None` if these times are unknown, or if the percentiles equal the percentiles of the response time,
+/// as with short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
@@ -205,7 +206,7 @@ fn counts(trial: &Trial) -> KeyFigure {
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
 
-/// Returns the line about what the server did without a request, such as closing connections.
+/// Returns the line about actions of the server without a request, such as closing connections.
 fn acts(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(&run.plan.load.protocol, trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
@@ -251,8 +252,8 @@ mod tests {
 
     use super::*;
 
-    /// The number of failures counts the whole load, but their share counts only the measured window. The text must say
-    /// which period each figure covers.
+    /// The number of failures is about the whole load, but their share is only about the measured window. The text must
+    /// name the period of each figure.
     #[test]
     fn the_share_of_errors_and_their_number_name_their_bases() {
         let mut trial = Trial::default();

@@ -1,4 +1,5 @@
-//! Pages of a report, one file each. A page builds sections from a run, or none if the run has no data for the page.
+//! Pages of a report, with one file per page. A page builds sections from a run, or no sections if the run has no data
+//! for the page.
 //!
 //! To add a page, write a file with `fn sections(&Run) -> Vec<Section>`, and add a row to [`PAGES`], which is in
 //! reading order.
@@ -69,7 +70,7 @@ pub struct Page {
     pub name: &'static str,
     /// Contents of the page, as a phrase.
     pub help: &'static str,
-    /// Function that builds the sections of the page, or none if the run has no data for the page.
+    /// Function that builds the sections of the page, or no sections if the run has no data for the page.
     pub sections: fn(&Run) -> Vec<Section>,
 }
 
@@ -258,7 +259,7 @@ fn subtitle(run: &Run) -> String {
     let mut parts = vec![command(run)];
     if !run.trials.is_empty() {
         let trials = if run.trials.len() == 1 { "trial" } else { "trials" };
-        // A run that was made from another tool's counters has no duration, so none is shown.
+        // A run that loadline made from another tool's counters has no duration to show.
         let took =
             if run.elapsed_s > 0.0 { format!(" in {}", quantity(run.elapsed_s, Unit::Seconds)) } else { String::new() };
         parts.push(format!("{} {trials}{took}", run.trials.len()));

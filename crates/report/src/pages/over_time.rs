@@ -1,5 +1,6 @@
 //! Main charts of a single load: response times over time, and the completed rate over time, with the offered rate if
-//! it changed. In a short load, response times over time are not known, so the chart shows their distribution instead.
+//! it changed. For a short load, response times over time are unknown, so the chart shows the distribution of response
+//! times instead.
 
 use run::{Run, Trial};
 
@@ -11,7 +12,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::curve_of(trial));
-    // The most important chart comes first: the response times of a constant load, or the rates of a changing one.
+    // The most important chart comes first: the response times of a constant load, or the rates of a changing load.
     let [first, second] = if run.findings.course.is_none() { [times, rate] } else { [rate, times] };
     let charts = [(first, false), (second, true)].into_iter().filter_map(|(plot, low)| Some((plot?, low)));
     let blocks: Vec<Block> = charts
@@ -21,8 +22,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Makes a time axis cover exactly the measured window, so that all charts have the same time scale. Returns any other
-/// axis unchanged.
+/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. Returns any other axis
+/// unchanged.
 fn of_window(axis: Axis, trial: &Trial) -> Axis {
     let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
     if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }

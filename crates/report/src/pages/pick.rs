@@ -1,4 +1,4 @@
-//! Selects trials for pages, and names them. `run::Picks` (in the findings) says which trials are important.
+//! Selects trials for pages, and names these trials. `run::Picks` (in the findings) lists the important trials.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
@@ -10,8 +10,8 @@ pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// Returns the style in which these trials are drawn. Repeats are drawn as dots only, because a line through them would
-/// zigzag.
+/// Returns the style in which these trials are drawn. If the run has repeats, returns a style with dots only, because a
+/// line through repeats would jump up and down.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }

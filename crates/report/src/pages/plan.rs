@@ -25,7 +25,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the notes of the run and of its trials. Each text appears once, with the names of its trials.
 fn notes(run: &Run) -> Vec<String> {
-    // Warnings are left out here, because other sections show them.
+    // Leaves out warnings, because other sections show them.
     let notes = run.notes.iter().filter(|note| !note.is_warning);
     let mut told: Vec<(String, Vec<String>)> = notes.map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {

@@ -137,8 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities for the number of CPUs and for the load. They are not among the shares that
-/// add up to 1.
+/// Returns the table of the elasticities for the number of CPUs and for the load. These elasticities are not part of
+/// the sum that is 1.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -178,7 +178,7 @@ fn shares(proof: &Proof) -> Vec<Block> {
 }
 
 /// Returns the chart of throughput by the share of the resource that the main lever took away. Each point is one slot
-/// (a fraction of a second), and a dashed line shows the prediction.
+/// (a period of a fraction of a second), and a dashed line shows the prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
@@ -219,7 +219,7 @@ fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     Some(Block::Paragraph(text))
 }
 
-/// Describes changes of throughput that were not caused by the levers.
+/// Describes changes of throughput that the levers did not cause.
 fn steadied(steadiness: &Steadiness) -> String {
     let told = |e: &Estimate| format!("{} ({} to {})", number(e.value), number(e.low), number(e.high));
     let back = steadiness.back.as_ref().zip(steadiness.is_back).map(|(back, is_back)| {

@@ -12,7 +12,7 @@ pub(super) fn unit(run: &Run) -> String {
     format!("{}/s", run.plan.load.protocol.requests_word())
 }
 
-/// Returns the capacity with its interval. If only a bound is known, returns the bound; without any good rate, returns
+/// Returns the capacity with its interval. If only a bound is known, returns the bound. If no rate is known, returns
 /// "unknown".
 pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     let rate = format!("{} {unit}", rate(c));
@@ -24,8 +24,8 @@ pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     }
 }
 
-/// Returns words that say how a closed loop gave the capacity. Returns `None` if an open loop found it, or if no load
-/// met the objective.
+/// Returns words about the closed loop from which the capacity comes. Returns `None` if the capacity comes from an open
+/// loop, or if no load met the objective.
 pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }

@@ -1,12 +1,12 @@
-//! Sentences about what the server did without a request, such as closing connections or sending messages that no
-//! request asked for.
+//! Sentences about actions of the server without a request, such as closing connections or sending unrequested
+//! messages.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
 use run::{EndsTogether, ErrorKind, Intensity, Protocol, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
-/// Returns one sentence for each kind of thing that the server did without a request. Further sentences are about
+/// Returns one sentence for each kind of action that the server took without a request. Further sentences are about
 /// requests that the server redirected or did not process.
 pub(super) fn sentences(protocol: &Protocol, trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
@@ -65,12 +65,12 @@ fn redirects(tally: &Tally) -> Option<String> {
     })
 }
 
-/// Minimum idle time that counts as a timeout. A server that closes connections sooner closes them right after an
-/// answer, whatever its timeout.
+/// Minimum idle time that counts as a timeout. A server that closes connections sooner does so right after an answer,
+/// and not because of a timeout.
 const MIN_IDLE_TIMEOUT_S: f64 = 0.001;
 
-/// Describes a server that closed idle connections. Returns `None` if the server closed any connection just as a
-/// request was sent, because another sentence describes that case.
+/// Describes a server that closed idle connections. Returns `None` if the server also closed connections just as
+/// requests were sent, or closed many at one moment. Other sentences describe these cases.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
     let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
@@ -111,8 +111,8 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
     )
 }
 
-/// Describes a server that closes connections without announcing it. Returns `None` if it gave a reason, because
-/// another line has the server's words.
+/// Describes a server that closes connections without announcing it. Returns `None` if another sentence already
+/// describes the closes.
 fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
         // In the next two cases, the sentence about keep-alive races (requests sent just as the server closed) already
@@ -135,7 +135,8 @@ fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     })
 }
 
-/// Returns advice about a server that closes connections without announcing it. Only HTTP/1 can announce this.
+/// Returns advice about a server that closes connections without announcing it. Only a server of HTTP/1 can announce a
+/// close.
 fn advice(protocol: &Protocol) -> &'static str {
     match protocol {
         Protocol::Http1(_) => "send `Connection: close` from the server, or measure with --new-connections",
@@ -271,7 +272,8 @@ mod tests {
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
     }
 
-    /// The server drops a tenth of the requests at random. A connection then gets 9 answers on average, and up to 60.
+    /// The server drops a tenth of the requests at random. A connection then gets 9 answers on average, and at most 60
+    /// answers.
     #[test]
     fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
         let dropping = |answers: &[u64]| {

@@ -1,17 +1,17 @@
-//! Histogram of response times for a terminal. It has a few ranges, and the ratio of upper to lower end is about equal
-//! in all of them.
+//! Histogram of response times for a terminal. The histogram has a few ranges. The ratio of a range's upper end to its
+//! lower end is about equal for all ranges.
 
 use run::{Hist, Trial};
 
 use crate::{BarRow, Bars, Hue, Segment, Unit};
 use run::number::quantity;
 
-/// Number of ranges, without the range of the slowest requests. Together, they take eight lines of a terminal.
+/// Number of ranges, without the range of the slowest requests. All ranges together take eight lines of a terminal.
 const RANGES: i32 = 7;
 /// Share of the requests in all ranges except the last one, which contains the slowest requests.
 const BODY: f64 = 0.999;
 
-/// Returns one bar per range of response times; `None` if the trial has no histogram of response times.
+/// Returns the chart with one bar per range of response times; `None` if the trial has no histogram of response times.
 pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
     let hist = trial.histograms.get("response").filter(|hist| !hist.is_empty())?;
     let edges = edges(hist);

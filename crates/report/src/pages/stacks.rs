@@ -1,4 +1,5 @@
-//! Stacks of the server's threads: flame graphs of the functions that used CPU time, and of those that waited.
+//! Stacks of the server's threads: a flame graph of the functions that used CPU time, and a flame graph of the
+//! functions that waited.
 
 use run::{HotFunction, Run, StackProfile, StackSum};
 

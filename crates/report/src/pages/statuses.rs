@@ -3,7 +3,7 @@
 use run::Tally;
 use run::number::count;
 
-/// Maximum number of statuses that are named.
+/// Maximum number of statuses that the report names.
 const NAMED: usize = 4;
 
 /// Returns a text for each of the [`NAMED`] most frequent unexpected statuses, and one text for all other error answers

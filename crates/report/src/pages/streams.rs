@@ -17,7 +17,7 @@ pub(super) fn user_word(run: &Run) -> &'static str {
     if run.plan.load.stream.is_some() && !thinks { "open stream" } else { USER }
 }
 
-/// Returns the lines about the streams of a load; none if the load's answers are not streams.
+/// Returns the lines about the streams of a load; no lines if the load's answers are not streams.
 pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     let Some(stream) = &run.plan.load.stream else { return Vec::new() };
     if trial.events == 0 {
@@ -32,8 +32,8 @@ pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     times.chain([counts(stream, trial)]).chain(signs(run)).collect()
 }
 
-/// Returns the lines about the streams of the load at capacity. If there is none, the lines are about the load that
-/// decided the verdict.
+/// Returns the lines about the streams of the load at capacity. Without a load at capacity, the lines are about the
+/// load that the verdict describes.
 pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     let (picks, trials) = (&run.findings.picks, &run.trials);
     let users = run.findings.users.as_ref().and_then(|users| users.held);

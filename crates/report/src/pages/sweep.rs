@@ -1,7 +1,7 @@
 //! Charts of the closed-loop sweep (loads with more and more clients): throughput and response time by concurrency. The
 //! charts show the bounds of operational analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the
-//! fit of the Universal Scalability Law. N is the number of requests in flight, R1 the response time with one, and Xmax
-//! the highest throughput.
+//! fit of the Universal Scalability Law. N is the number of requests in flight, R1 is the response time with one
+//! request in flight, and Xmax is the highest throughput.
 
 use run::{Knee, Run, SummaryFigure, Trial, TrialKind, usl_rate};
 

@@ -7,8 +7,8 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Two kinds of trials send no requests: those that time a library, and those that only watch a server. For trials
-    // that time a library, the experiment has its own table.
+    // Two kinds of trials send no requests: trials that measure library calls, and trials that only watch a server. For
+    // trials that measure library calls, the experiment has its own table.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     let only_watched = run.trials.iter().all(|t| t.kind == TrialKind::Watched);
     if run.trials.is_empty() || timed_alone || only_watched {
@@ -25,7 +25,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Removes columns that say nothing: the goodput if it equals the completed rate in every row, and [`SETTLED`] if no
+/// Removes columns without information: the goodput if it equals the completed rate in every row, and [`SETTLED`] if no
 /// row says "no".
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
@@ -42,7 +42,7 @@ fn leave_out_the_usual(table: &mut Table) {
     }
 }
 
-/// Name of the column that says whether the completed rate was stable before the measured window.
+/// Name of the column that tells if the completed rate was stable before the measured window.
 const SETTLED: &str = "rate settled";
 
 fn columns() -> Vec<Col> {
@@ -91,8 +91,8 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit, or if the trial
-/// failed because too many requests were never answered. The cell's hint gives the probability that the trial meets the
+/// Returns the cell of the 99th percentile. Marks the cell if the percentile exceeds its limit, or if the trial failed
+/// because too many requests were never answered. The cell's hint gives the probability that the trial meets the
 /// objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
@@ -106,7 +106,8 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the cell with the share of failed requests, counted as in the objective. The cell's hint lists the failures.
+/// Returns the cell with the share of failed requests, which counts failures in the same way as the objective. The
+/// cell's hint lists the failures.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {

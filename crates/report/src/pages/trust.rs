@@ -1,4 +1,4 @@
-//! Page that tells how reliable the figures are.
+//! Page about the reliability of the figures.
 
 use run::{Run, TimeSpent};
 
@@ -65,7 +65,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
     figures
 }
 
-/// Describes how the run spent its time outside of measured windows.
+/// Describes the run's time outside of measured windows, by activity.
 fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),

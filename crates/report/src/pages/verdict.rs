@@ -14,8 +14,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.experiment().is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// Returns the verdict section of an experiment, which comes after the experiment's own conclusions. Returns nothing if
-/// no request was sent, or if the table of trials has a verdict in each row.
+/// Returns the verdict section of an experiment, which comes after the experiment's own conclusions. Returns no section
+/// if no request was sent, or if the table of trials has a verdict in each row.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
     let together = run.plan.experiment().is_some() && run.sent_requests() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
@@ -31,7 +31,7 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
 }
 
-/// Returns the main figures of the verdict, except those that the summary contains.
+/// Returns the main figures of the verdict, except the figures that the summary already contains.
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let in_answer = answered::is_of_search(run);
@@ -112,8 +112,8 @@ fn reasons(run: &Run, advised: bool) -> Vec<Block> {
     blocks
 }
 
-/// Returns a sentence about the first margin: a signal close to its threshold, and the verdict that would hold beyond
-/// the threshold.
+/// Returns a sentence about the signal that is closest to its threshold, with the verdict that would follow beyond this
+/// threshold.
 fn closest(found: &Bottleneck) -> Option<String> {
     let margin = found.margins.first()?;
     let interval = if margin.low < margin.high {

@@ -1,4 +1,4 @@
-//! Threads of the server, grouped by what they do or what they wait for.
+//! Threads of the server, grouped by their activity.
 
 use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitProfile};
 
@@ -97,7 +97,7 @@ fn tasks(groups: &[TaskGroup]) -> Table {
     }
 }
 
-/// Returns words for what a goroutine does or waits for.
+/// Returns words for the activity of a goroutine.
 const fn task_activity(state: TaskState) -> &'static str {
     match state {
         TaskState::Running => "running",
@@ -117,7 +117,7 @@ fn titles(groups: &[TitleGroup]) -> List {
     List { title: "Titles of processes".into(), items: groups.iter().map(item).collect(), brief: BRIEF_ROWS }
 }
 
-/// Returns words for what a thread does or waits for.
+/// Returns words for the activity of a thread.
 fn activity(state: ThreadState, key: &str) -> String {
     let with = |words: &str| if key.is_empty() { words.to_string() } else { format!("{words} {key}") };
     match state {

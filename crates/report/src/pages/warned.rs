@@ -1,5 +1,5 @@
-//! Facts that readers must know before they trust the figures. These are results of the user's expectations, an
-//! interruption of the run, a certificate that was not verified, and warnings.
+//! Facts that readers must know before they trust the figures. These facts are the results of the user's expectations,
+//! an interruption of the run, a certificate that was not verified, and warnings.
 
 use run::Run;
 
@@ -7,11 +7,11 @@ use super::answered;
 use crate::words::capital;
 use crate::{Block, Note, Section, Tone, Warnings, Weight};
 
-/// Maximum number of warnings in the summary. The section about trust shows the others.
+/// Maximum number of warnings in the summary. The section about trust shows the other warnings.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
-/// Returns the section with these facts. If the run has a summary, returns nothing, because the summary contains the
-/// facts.
+/// Returns the section with the alerts and warnings. If the run has a summary, returns no section, because the summary
+/// contains them.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
     if blocks.is_empty() || answered::has_answer(run) {
@@ -50,7 +50,7 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
 }
 
 /// Returns all warnings: first facts about the target, then reasons to trust the figures less, the most serious first.
-/// Warnings whose text is already in the verdict's sentence are left out.
+/// Leaves out warnings whose text is already in the verdict's sentence.
 pub(super) fn all(run: &Run) -> Vec<&String> {
     let verdict = &run.findings.bottleneck.sentence;
     let is_stated = |text: &str| verdict.contains(text) || !verdict.is_empty() && text.contains(verdict.as_str());

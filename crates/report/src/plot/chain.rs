@@ -10,9 +10,9 @@ use run::number::{Unit, quantity};
 pub struct Chain {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption, which says how the figures were measured.
+    /// Caption, which describes the measurement of the figures.
     pub caption: String,
-    /// Boxes. Each comes after the box from which its arrow starts.
+    /// Boxes. Each box comes after the box from which its arrow starts.
     pub links: Vec<Link>,
 }
 
@@ -37,8 +37,8 @@ pub struct Link {
 }
 
 impl Chain {
-    /// Returns the indices of the boxes in reading order, each with its depth (number of arrows before it). After each
-    /// box come the boxes to which its arrows lead.
+    /// Returns the indices of the boxes in reading order, each with its depth (number of arrows before it). Each box is
+    /// followed by the boxes to which its arrows lead.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {

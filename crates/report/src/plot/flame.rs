@@ -1,4 +1,4 @@
-//! A flame graph, independent of its output form: stacks of functions with their weights, which are added up to a tree.
+//! A flame graph, independent of its output form: stacks of functions with their weights, which add up to a tree.
 
 use run::number::quantity;
 
@@ -6,13 +6,13 @@ use crate::Unit;
 
 use super::Hue;
 
-/// Maximum depth of drawn frames. The weight of deeper frames is added to the own weight of their caller at this depth.
+/// Maximum depth of the tree. The frame at this depth includes the weight of all deeper frames.
 const MAX_DEPTH: usize = 48;
 
 /// Maximum number of functions in output forms without pictures.
 const MAX_LINES: usize = 8;
 
-/// A frame's only callee counts as common to all stacks if its share of the frame's weight is larger than this.
+/// Minimum share of a frame's weight with which the frame's only callee counts as common to all stacks.
 const SHARED_PART: f64 = 0.995;
 
 /// A flame graph.
@@ -20,7 +20,7 @@ const SHARED_PART: f64 = 0.995;
 pub struct Flame {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption, which says how the stacks were measured.
+    /// Caption, which describes the measurement of the stacks.
     pub caption: String,
     /// Unit of the stacks' weights.
     pub unit: Unit,
@@ -62,15 +62,15 @@ impl Flame {
         root
     }
 
-    /// Returns one line of text per function, for output forms without pictures. The functions are those in which most
-    /// of the weight ends.
+    /// Returns one line of text per function, for output forms without pictures. The lines are about the functions in
+    /// which the stacks with the most weight end.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let line = |(name, share): (String, f64)| format!("{} {name}", quantity(share, Unit::Share));
         self.hottest(MAX_LINES).into_iter().map(line)
     }
 
-    /// Returns at most `count` functions, the hottest first. Each function has the share of the total weight that
-    /// belongs to stacks that end in it.
+    /// Returns at most `count` functions, the hottest first. The share of a function is the weight of the stacks that
+    /// end in this function, divided by the total weight.
     pub(crate) fn hottest(&self, count: usize) -> Vec<(String, f64)> {
         let mut own = std::collections::BTreeMap::<&str, f64>::new();
         for (stack, weight) in &self.stacks {

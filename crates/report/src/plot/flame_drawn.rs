@@ -11,7 +11,7 @@ use super::labels::{cut, escape, width};
 
 /// Height of a row of boxes, including the gap to the next row, pixels.
 const ROW: f64 = 19.0;
-/// Minimum width of a box, pixels. Narrower boxes are not drawn, nor are their callees.
+/// Minimum width of a box, pixels. The graph contains no narrower boxes, and no boxes of their callees.
 const MIN_WIDTH: f64 = 1.5;
 /// Minimum width of a box that shows its function's name, pixels.
 const MIN_LABEL_WIDTH: f64 = 30.0;
@@ -78,8 +78,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Shortens a function name to `room` pixels. It first removes the arguments, then all but the last part of the path,
-/// and then cuts the end.
+/// Shortens a function name to `room` pixels. Removes the arguments first, then all but the last part of the path. At
+/// last, cuts the end.
 fn label(name: &str, room: f64) -> String {
     let bare = name.split('(').next().filter(|bare| !bare.is_empty()).unwrap_or(name);
     if width(name) <= room {

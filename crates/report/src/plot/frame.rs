@@ -1,6 +1,7 @@
 //! Sizes of charts on a page.
 
-/// Size of a chart. Each chart is drawn anew for each size instead of being scaled, so that its text keeps its size.
+/// Size of a chart. loadline draws a chart again for each size instead of scaling it, so the text always has the same
+/// size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Width in CSS pixels.

@@ -17,11 +17,11 @@ const FARTHEST: f64 = 2.0;
 pub struct Intervals {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption, which says how the figures were measured.
+    /// Caption, which describes the measurement of the figures.
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Reference value, drawn as a vertical line. It must be positive, like all values of the chart.
+    /// Reference value, drawn as a vertical line. The reference value and all values of the chart must be positive.
     pub against: f64,
     /// Rows from top to bottom.
     pub rows: Vec<IntervalRow>,

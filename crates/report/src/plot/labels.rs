@@ -50,7 +50,7 @@ pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     places
 }
 
-/// Escapes a text for use in SVG content or attributes. Invisible characters are made visible.
+/// Escapes a text for use in SVG content or attributes. Also makes invisible characters visible.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in run::visible(text).chars() {

@@ -15,12 +15,12 @@ const LINE: f64 = 15.0;
 const KEYLESS_TOP: f64 = 28.0;
 /// Top of the frame of a small chart, which has neither a legend nor an axis name, pixels.
 const SMALL_TOP: f64 = 6.0;
-/// Maximum number of points of a line that has a dot at each point. A longer line is drawn without dots.
+/// Maximum number of points of a line that has a dot at each point. A line with more points has no dots.
 const MAX_DOTS: usize = 80;
-/// On a line without dots, the maximum number of points that show their values when the pointer is over them.
+/// Maximum number of points that show their values when the pointer is over them, on a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line, if each point shall show its value when the pointer is over it.
-/// A larger series is drawn as one path, without values.
+/// Maximum number of points of a series without a line whose points show their values when the pointer is over them. A
+/// series with more points is one path, and shows no values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
@@ -33,8 +33,8 @@ struct Area {
     y: View,
 }
 
-/// Returns the chart's height in pixels, and its SVG elements. A long legend makes the chart higher instead of
-/// squeezing its curves.
+/// Returns the chart's height in pixels, and its SVG elements. A long legend makes the chart higher, so the curves keep
+/// their height.
 pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();
@@ -56,8 +56,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points have rings, which are larger than the dots of measured points. They are drawn first, so that a
-    // ring around a dot stays visible.
+    // Published points have rings, which are larger than the dots of measured points. The chart draws the rings first,
+    // so a dot inside a ring stays visible.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
@@ -68,8 +68,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     (height, out)
 }
 
-/// Returns the values that the vertical axis must include. Dashed lines (bounds and fits) and marks far above all
-/// measured values are not among them, so they may lie outside the frame.
+/// Returns the values that the vertical axis must include. The axis need not include dashed lines (bounds and fits) and
+/// marks far above all measured values.
 fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
     let measured = || {
         let solid = plot.series.iter().filter(|s| s.look != Look::Dashed);
@@ -217,7 +217,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Draws many points as one path of dots. Points on the same pixel are drawn once, which limits the length of the path.
+/// Draws many points as one path of dots. Draws points on the same pixel once, which limits the length of the path.
 fn cloud(series: &Series, area: &Area, out: &mut String) {
     let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?.round() as i32, area.y.inside(p.1)?.round() as i32));
     let dots: BTreeSet<(i32, i32)> = series.points.iter().filter_map(visible).collect();

@@ -7,7 +7,7 @@ use run::number::Unit;
 pub struct Plot {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption, which says how the figures were measured and what the lines mean.
+    /// Caption, which describes the measurement of the figures and the meaning of the lines.
     pub caption: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -21,7 +21,7 @@ pub struct Plot {
     pub bands: Vec<Band>,
     /// True if the chart takes the whole width of the page.
     pub wide: bool,
-    /// True for a chart of less height, so that two of them fit on one screen.
+    /// True for a lower chart. Two of these charts fit on one screen.
     pub low: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Axis {
     /// Scale of the axis.
     pub scale: Scale,
     /// Value at the beginning of the axis; `None` to use the smallest value of the data. (A linear axis then begins at
-    /// 0, or below if there are negative values.)
+    /// 0, or below 0 with negative values.)
     pub from: Option<f64>,
     /// Value at the end of the axis; `None` to use the largest value of the data.
     pub to: Option<f64>,
@@ -178,7 +178,7 @@ pub struct Band {
 pub struct Bars {
     /// Title: the result as a sentence.
     pub title: String,
-    /// Caption, which says how the figures were measured.
+    /// Caption, which describes the measurement of the figures.
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
@@ -206,7 +206,7 @@ pub struct BarRow {
 /// Segment of a bar, such as the part of CPU time in user code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Name of the segment. One legend above all bars shows which colour has which name.
+    /// Name of the segment. One legend above all bars shows the colour of each name.
     pub label: String,
     /// Length of the segment, in the chart's unit.
     pub value: f64,

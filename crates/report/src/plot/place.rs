@@ -1,5 +1,5 @@
-//! Places labels inside the frame of a chart. Of several candidate positions, a label gets the one at which it covers
-//! the fewest lines and other labels.
+//! Places labels inside the frame of a chart. Of several candidate positions, a label gets the position at which it
+//! covers the fewest lines and other labels.
 
 use super::labels::width;
 

@@ -8,10 +8,11 @@ use run::number::{Unit, quantity, significant};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,
-    /// Ends of the range, transformed by the scale (for example to logarithms).
+    /// Lower end of the range, transformed by the scale (for example to a logarithm). `high` is the upper end,
+    /// transformed in the same way.
     low: f64,
     high: f64,
-    /// Pixel positions of the two ends.
+    /// Pixel position of the range's lower end. `end` is the pixel position of the upper end.
     begin: f64,
     end: f64,
 }
@@ -43,8 +44,9 @@ impl Scale {
 }
 
 impl View {
-    /// Returns the view of an axis whose range covers the values of the data. `round` is the number of ticks that fit.
-    /// With `round`, a linear range is extended to the next ticks. Without `round`, the range ends where the data ends.
+    /// Returns the view of an axis whose range covers the values of the data. `round` is the number of ticks for which
+    /// the axis has space. With `round`, a linear range is extended to the next ticks. Without `round`, a linear range
+    /// ends where the data ends.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -135,9 +137,9 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the distance between the ticks of a linear axis. It is at least `length`, or for times at least three
-/// quarters of `length`. For sizes, the distance is a power of two, and for long times, it is a number of minutes,
-/// hours or days. For other units, it is 1, 2 or 5 times a power of ten.
+/// Returns the distance between the ticks of a linear axis. The distance is at least `length`, or for times at least
+/// three quarters of `length`. For sizes, the distance is a power of two. For long times, the distance is a number of
+/// minutes, hours or days. For other units, the distance is 1, 2 or 5 times a power of ten.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     match axis.unit {
@@ -168,7 +170,8 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // One or two labels would not show that the scale is logarithmic, so labels between the powers of ten are added.
+    // One or two labels would not show that the scale is logarithmic. Therefore, the axis gets labels between the
+    // powers of ten.
     let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
     let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);

@@ -44,7 +44,7 @@ pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
     wrap(frame.width, height, &flame.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
-/// Styles of a picture that is used without loadline's pages. The colours are those of the report's style sheet.
+/// Styles of a picture that is used without loadline's pages. The colours are the same as in the report's style sheet.
 const PICTURE_STYLE: &str = "svg{--card:#fff;--ink:#1d2127;--h1:#1d62b0;--h2:#c8560b}\
     @media (prefers-color-scheme:dark){svg{--card:#1b1f25;--ink:#e7e9ec;--h1:#6fb1f5;--h2:#f5964f}}\
     text{font:12px system-ui,sans-serif;fill:var(--ink)}.title{font-size:15px;font-weight:600}.card{fill:var(--card)}\

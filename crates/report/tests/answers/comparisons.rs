@@ -56,9 +56,9 @@ fn slower() -> Comparison {
     }
 }
 
-/// A missing capacity must be described in words, and a difference between two shares of failures in percentage points.
-/// An undecided figure must say how many more runs would decide it. The text must not contain an infinite change or
-/// NaN.
+/// The report must describe a missing capacity in words, and a difference between two shares of failures in percentage
+/// points. An undecided figure must say how many more runs would decide it. The text must not contain an infinite
+/// change or NaN.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());

@@ -1,5 +1,5 @@
 //! Tests of the reports of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. The
-//! reports must show the verdict and intervals. Hostile names must appear as plain text.
+//! reports must show the verdict and intervals. Names with markup or control characters must appear as plain text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

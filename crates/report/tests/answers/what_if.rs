@@ -65,7 +65,7 @@ fn a_what_if_draws_its_curves_between_the_ends_of_their_intervals() {
 }
 
 /// Requests arrive faster than the server can handle them, so the response time grows without limit. The report must
-/// not show a number for it.
+/// not show a number for the response time.
 #[test]
 fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     let without_end = f64::INFINITY;

@@ -44,8 +44,8 @@ pub fn experiment() -> Run {
     decided(run)
 }
 
-/// Returns a table with growths from row to row, a chart with published points, and a chart with two lines and a marked
-/// value.
+/// Returns a table with the growth from row to row, a chart with published points, and a chart with two lines and a
+/// marked value.
 fn shown(rates: &[f64; 5]) -> ExperimentReport {
     let row = |(i, x): (usize, &f64)| {
         let growth =

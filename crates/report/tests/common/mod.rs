@@ -1,4 +1,4 @@
-//! Runs built by hand: one that resembles a real run of `loadline find`, and unusual ones.
+//! Runs built by hand: one run that resembles a real run of `loadline find`, and unusual runs.
 
 #![allow(dead_code, unreachable_pub, unused_imports, clippy::unwrap_used)]
 
@@ -29,8 +29,8 @@ pub fn decided(mut run: Run) -> Run {
     run
 }
 
-/// Returns a run of `loadline find` on a server whose only thread is full. It has sweep, search and overload trials,
-/// with counters of both sides.
+/// Returns a run of `loadline find` on a server whose only thread is full. The run has sweep, search and overload
+/// trials, with counters of both sides.
 pub fn find() -> Run {
     let mut trials: Vec<Trial> = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().map(sweep).collect();
     trials

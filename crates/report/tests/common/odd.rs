@@ -1,4 +1,4 @@
-//! Unusual runs: with hostile or missing values, or with a long chain of upstream services.
+//! Unusual runs: runs with malicious or missing values, and a run with a long chain of upstream services.
 
 use std::collections::BTreeMap;
 

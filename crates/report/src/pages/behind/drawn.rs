@@ -1,5 +1,6 @@
 //! Drawing of the chain of upstream services. It contains the first few services, and each service with a full
-//! resource. If a service has a full resource, the services on the path from the client to it are drawn, too.
+//! resource. For a service with a full resource, the drawing also contains the services on the path from the client to
+//! this service.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
@@ -46,8 +47,8 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // If there are more than [`MAX_BOXES`] services, these come first: the client, the server, and the services on a
-    // path to a full resource. Otherwise, services are taken in the order of their index.
+    // With more than [`MAX_BOXES`] services, the client, the server and the services on a path to a full resource take
+    // precedence. The remaining boxes go to the other services, in the order of their indices.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();

@@ -1,5 +1,5 @@
-//! Chain from the client through the server to its upstream services. It shows the utilisation of each service, and the
-//! share of the throughput that the service explains.
+//! Chain from the client through the server to its upstream services. The chain shows the utilisation of each service,
+//! and the share of the throughput that the service explains.
 
 mod drawn;
 mod stop;

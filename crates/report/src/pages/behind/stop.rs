@@ -13,8 +13,8 @@ pub(super) struct Stop {
     pub(super) processes: Vec<String>,
     /// Index of the service whose processes connect to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number of connections to this service as text, and its unit. For the server, the intensity of the load takes
-    /// their place, such as an offered rate and its unit.
+    /// Number of connections to this service as text, and its unit. For the server, this is instead the intensity of
+    /// the load and its unit, such as an offered rate.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
@@ -98,8 +98,8 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
 }
 
 /// Returns the name and utilisation of an upstream's busiest device: its CPUs or a thread. If the limit is the CPU
-/// quota, returns the share of periods in which the quota ran out. If the limit is the CPUs, returns the CPUs; if it is
-/// a lock, returns the CPU time.
+/// quota, returns the share of periods in which the quota ran out. If the limit is the CPUs, returns their utilisation.
+/// If the limit is a lock, returns the CPU time, in CPUs.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -122,7 +122,8 @@ fn full(limit: UpstreamLimit) -> &'static str {
     }
 }
 
-/// Returns the experiment's latest estimate for a lever (a way to slow a resource): how strongly throughput follows it.
+/// Returns the experiment's latest elasticity for a lever (a way to slow a resource). The elasticity tells how strongly
+/// throughput follows the resource's speed.
 fn found(run: &Run, lever: &str) -> Option<Estimate> {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
