@@ -1,5 +1,5 @@
-//! The folder of an arena (a comparison of many servers): its state, its reports, and the runs of its searches for
-//! capacity.
+//! The folder of a comparison of many servers (`loadline arena`). The folder contains the comparison's state, its
+//! reports, and the runs of its capacity searches.
 
 use std::path::Path;
 
@@ -9,18 +9,19 @@ use run::{ArenaResult, ArenaState, MAX_RUN_BYTES};
 use crate::locked_dir::LockedDir;
 use crate::output;
 
-/// Parent folder of comparisons without `--out`.
+/// Parent folder of the comparisons for which the user gave no `--out`.
 const ARENAS: &str = "loadline-arena";
-/// File that holds the state of the comparison.
+/// File that contains the state of the comparison.
 const STATE: &str = "arena.json";
-/// Output forms in which the result is written, each with the name of its file.
+/// Output forms of the result, each with the name of its file.
 const REPORTS: [(&str, &str); 3] = [("html", "arena.html"), ("markdown", "arena.md"), ("json", "result.json")];
 
 /// The folder of one comparison.
 pub(crate) struct ArenaDir(LockedDir);
 
 impl ArenaDir {
-    /// Creates the folder given by `--out`, or a folder in [`ARENAS`] that is named by the current time.
+    /// Creates the folder that `--out` names. Without `--out`, creates a folder in [`ARENAS`] and names it by the
+    /// current time.
     pub(crate) fn new(out: Option<&Path>) -> anyhow::Result<Self> {
         let otherwise = "name a new folder with --out, or go on with a comparison there by --resume";
         LockedDir::new(out, ARENAS, otherwise).map(Self)
@@ -63,7 +64,7 @@ impl ArenaDir {
         self.0.path()
     }
 
-    /// Stores the state. Another process that reads the file sees the whole old state or the whole new one.
+    /// Stores the state. Another process that reads the file sees the whole old state or the whole new state.
     pub(crate) fn store(&self, state: &ArenaState) -> anyhow::Result<()> {
         let text = serde_json::to_string(state).context("writing the state as JSON")?;
         Ok(self.0.put(STATE, text.as_bytes())?)

@@ -48,11 +48,11 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Maximum length of a row's full text ([`Row::page`]) that is shown in the third column of the table, bytes.
+/// Maximum length of a row's full text ([`Row::page`]) in the third column of the table, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
 /// Returns a table as Markdown. If the full texts ([`Row::page`]) of all rows are short, they become the third column.
-/// Otherwise, each full text becomes a section below the table. The table of counters is shown without the full texts.
+/// Otherwise, each full text becomes a section below the table. For the table of counters, leaves out the full texts.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
     let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// The command succeeded.
     Done,
-    /// An objective was missed, a comparison found a change for the worse, or no request completed.
+    /// The command failed, for example because an objective was missed, a comparison found a change for the worse, or
+    /// no request completed.
     Failed,
     /// A comparison had too little data for a decision.
     Undecided,
-    /// The user ended the command early. The measurements made before are stored.
+    /// The user ended the command early. loadline stored the measurements until then.
     Interrupted,
 }
 

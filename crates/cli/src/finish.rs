@@ -9,14 +9,14 @@ use crate::{Exit, output};
 
 /// Options for printing the result of a run.
 pub(crate) struct Ends {
-    /// Directory in which the run is stored; `None` if the run is only printed.
+    /// Directory in which loadline stores the run; `None` if loadline only prints the run.
     pub(crate) kept: Option<Kept>,
     /// True to print run.json instead of text.
     pub(crate) json: bool,
     /// True to print a last line of JSON (`--json-lines`) instead of text.
     pub(crate) json_lines: bool,
-    /// If only the short answer is printed: the number of lines that are already on the screen. `None` to print the
-    /// whole report.
+    /// Number of lines that are already on the screen, to print only the short answer. `None` to print the whole
+    /// report.
     pub(crate) used: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Ends {
         Self { kept, json: out.json, json_lines: false, used: (!out.verbose).then_some(used) }
     }
 
-    /// Sets the option for a last line of JSON, if the run printed lines of JSON.
+    /// If the run printed lines of JSON, sets the option for a last line of JSON.
     pub(crate) fn seen(self, see: &SeeArgs) -> Self {
         Self { json_lines: see.json_lines, ..self }
     }
@@ -45,11 +45,11 @@ impl Ends {
 }
 
 /// Maximum number of printed lines for a run that has no short answer, including the lines that are already on the
-/// screen. With one line before the report and two lines after it, everything then fits on a screen of 45 lines.
+/// screen. Together with one line before the report and two lines after it, this text fits on a screen of 45 lines.
 const LINES: usize = 42;
 
-/// Prints and writes all results. The verdict is printed before the files are written, so the user sees the verdict
-/// even if the disk is full.
+/// Prints and writes all results. Prints the verdict before it writes the files, so the user sees the verdict even if
+/// the disk is full.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match (ends.json, ends.json_lines) {
         (true, _) => output::print(&report::render("json", &run, &output::plain())?)?,
@@ -58,14 +58,14 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
-        // Each trial was already saved when it ended, unless the disk was full.
+        // loadline already saved each trial at its end, unless the disk was full.
         dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }
         let place = kept.settle()?;
-        // No hint at the details is needed if the whole report is already on the screen, or if the output is for a
-        // program.
+        // If the whole report is already on the screen, or if the output is for a program, no hint at the details is
+        // needed.
         let details = if ends.used.is_some() {
             format!("details: loadline report {}\n", kept.shell_path())
         } else {
@@ -76,14 +76,14 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(&run))
 }
 
-/// Ends a run that succeeded or failed. For a failed run, the returned error names the directory with the measurements,
-/// if there are any.
+/// Ends a run that succeeded or failed. For a failed run with measurements, the returned error names the directory that
+/// contains them.
 pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
     match result {
-        // The link to the latest run is set even if the report of this run could not be written.
+        // Sets the link to the latest run even if writing this run's report failed.
         Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
         Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
             Some(place) => Err(anyhow::anyhow!("{error}; the measurements until then are in {place}")),

@@ -1,6 +1,6 @@
-//! The directory in which a run is stored. Without `--force`, an earlier run is not lost, but moved to a sibling
-//! directory. The name of the sibling directory has the time of the earlier run. A directory is refused if its
-//! `run.json` or `report.html` is not from loadline. Without `--out`, each run has its own directory in
+//! The directory in which loadline stores a run. Without `--force`, loadline first moves an earlier run in this
+//! directory to a sibling directory, whose name contains the time of the earlier run. loadline refuses a directory if
+//! its `run.json` or `report.html` is not from loadline. Without `--out`, each run has its own directory in
 //! `loadline-runs/`.
 
 use std::fs;
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
-/// Parent directory of the runs without `--out`.
+/// Parent directory of the runs for which the user gave no `--out`.
 const RUNS: &str = "loadline-runs";
 /// Name of the link in [`RUNS`] to the latest run.
 const LATEST: &str = "latest";
-/// Text near the beginning of every report. A file with this text is recognized as a report.
+/// Text near the beginning of every report. loadline recognizes a report by this text.
 const REPORT_MARK: &str = "· loadline</title>";
-/// Text at the beginning of every `run.json`. A file with this text is recognized as a run.
+/// Text at the beginning of every `run.json`. loadline recognizes a run by this text.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// The directory of one run. If this value is dropped and no `run.json` was written, the earlier state of the directory
-/// is restored.
+/// The directory of one run. If this value is dropped before a `run.json` was written, it restores the earlier state of
+/// the directory.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
-    /// True if the directory was created for this run.
+    /// True if loadline created the directory for this run.
     made: bool,
-    /// Directory to which the files of an earlier run were moved, if there was one.
+    /// Directory to which loadline moved the files of an earlier run; `None` without an earlier run.
     aside: Option<PathBuf>,
     /// Link that will point to this run, once the run is complete or interrupted. `None` if `--out` names the directory
     /// itself.
@@ -36,8 +36,8 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Prepares the directory given by `--out`, or a directory named by the current time. Returns `None` if the run is
-    /// only printed, or if a directory without `--out` cannot be created.
+    /// Prepares the directory that `--out` names, or without `--out`, a directory named by the current time. Returns
+    /// `None` if loadline only prints the run, or if it cannot create a directory and the user gave no `--out`.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),
@@ -103,7 +103,7 @@ impl Kept {
 
 impl Kept {
     /// Makes the link point to an interrupted run. Returns the directory with the run's measurements, or `None` if the
-    /// run has none.
+    /// run has no measurements.
     pub(crate) fn cut_short(&self) -> Option<String> {
         if !self.dir.join("run.json").exists() {
             return None;
@@ -119,7 +119,7 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // If nothing was measured, the earlier run is moved back. A file that cannot be moved back stays in the sibling
+        // Without measurements, moves the earlier run back. A file that cannot be moved back stays in the sibling
         // directory.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
@@ -131,8 +131,8 @@ impl Drop for Kept {
     }
 }
 
-/// Locks the directory of a run, so that two simultaneous runs do not mix their files. Returns `None` if the directory
-/// cannot be created or opened. In that case, writing the first file fails with an error.
+/// Locks the directory of a run, so two simultaneous runs do not mix their files. Returns `None` if creating or opening
+/// the directory fails. In that case, writing the first file fails with an error.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -141,7 +141,8 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     Ok(Some(dir))
 }
 
-/// Returns true if loadline wrote a file, that is, if `mark` is near its beginning. Returns `None` if there is no file.
+/// Returns true if loadline wrote a file, which is so if `mark` is near the file's beginning. Returns `None` if there
+/// is no file.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();
@@ -189,8 +190,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Makes a link point to a directory next to it, in one atomic step. An older version stored runs as a directory with
-/// the link's name. Such a directory is renamed first.
+/// Makes a link point to a directory next to it, in one atomic step. An older version stored runs in a directory with
+/// the link's name. If this directory exists, renames it first.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -207,7 +208,7 @@ fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// Output forms that are written into the directory of a run besides `run.json`, each with its file name.
+/// Output forms that loadline writes into the directory of a run besides `run.json`, each with its file name.
 pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
 
 #[cfg(test)]

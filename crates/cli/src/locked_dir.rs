@@ -14,8 +14,8 @@ pub(crate) struct LockedDir {
 }
 
 impl LockedDir {
-    /// Creates the folder given by `--out`, or a folder in `parent` that is named by the current time. If the folder
-    /// already has files, the error contains `otherwise` as advice.
+    /// Creates the folder that `--out` names. Without `--out`, creates a folder in `parent` and names it by the current
+    /// time. If the folder already contains files, the error contains `otherwise` as advice.
     pub(crate) fn new(out: Option<&Path>, parent: &str, otherwise: &str) -> anyhow::Result<Self> {
         let path = match out {
             Some(out) => out.to_path_buf(),

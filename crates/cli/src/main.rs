@@ -1,7 +1,7 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 
-// The printing macros of the standard library are forbidden, because they panic if the program that reads the output
-// has closed the pipe.
+// Forbids the printing macros of the standard library, because they panic if the program that reads the output has
+// closed the pipe.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod arena_dir;
@@ -37,13 +37,13 @@ struct Cli {
     command: Command,
 }
 
-/// Returns the command line parser. Its help shows the default of every flag that has one.
+/// Returns the command line parser. The parser's help shows the default of every flag that has a default.
 pub(crate) fn command() -> clap::Command {
     args::defaults::shown(Cli::command())
 }
 
-/// Prints an error of the command line, and exits. The error quotes parts of the command line, so secrets in these
-/// parts are hidden first.
+/// Prints an error of the command line, and exits. The error quotes parts of the command line, so this function hides
+/// secrets in the error first.
 fn usage(error: &clap::Error) -> ! {
     let shown = error.render().to_string();
     // The standard library's error does not say which numbers are accepted.

@@ -1,5 +1,5 @@
 //! `--metrics ADDR:PORT`: serves the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client
-//! has its own thread and must finish within a short time. A slow client therefore delays neither the run nor other
+//! has its own thread and must finish within a second. A slow client therefore delays neither the run nor other
 //! clients.
 
 use std::io::{Read as _, Write as _};
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_millis(200);
 /// Maximum length of a request's head (request line and headers), bytes.
 const HEAD: usize = 8192;
-/// Maximum number of simultaneous clients. Any further client is disconnected at once.
+/// Maximum number of simultaneous clients. loadline disconnects any further client at once.
 const MAX_CLIENTS: usize = 64;
 /// Content type of the answer.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -43,7 +43,7 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers one request. A client that disconnects or is too slow is ignored.
+/// Answers one request. Ignores a client that disconnects or is too slow.
 fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };
@@ -98,7 +98,7 @@ fn is_own_host(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let named =
         text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
-    // A request of HTTP/1.0 may name no host. Such a request is accepted, because no browser uses HTTP/1.0.
+    // A request of HTTP/1.0 may name no host. loadline accepts this request, because no browser uses HTTP/1.0.
     named.is_none_or(|(_, host)| is_own_name(host.trim()))
 }
 

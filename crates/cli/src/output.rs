@@ -20,7 +20,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a line to standard error. Errors of writing are ignored.
+/// Writes a line to standard error. Ignores errors of writing.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
@@ -37,7 +37,7 @@ pub(crate) fn style_for(file: Option<&Path>) -> report::Style {
     if file.is_some() { plain() } else { style() }
 }
 
-/// Returns an error and its causes as one sentence. A cause that is already part of a message is not repeated.
+/// Returns an error and its causes as one sentence. Does not repeat a cause that is already part of the sentence.
 pub(crate) fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -49,20 +49,20 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Makes the control characters in a text of several lines harmless, because other programs may have written parts of
-/// the text.
+/// Replaces the control characters in a text of several lines, because other programs may have written parts of the
+/// text.
 pub(crate) fn safe(text: &str) -> String {
     text.lines().map(run::visible).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the style for standard output: the width of the terminal (80 without one), colours, and whether to use only
+/// Returns the style for standard output: the width of the terminal (80 without a terminal), colours, and the choice of
 /// ASCII.
 pub(crate) fn style() -> report::Style {
     report::Style { width: sys::terminal::width().unwrap_or(80), color: colors(), ascii: is_ascii() }
 }
 
-/// Returns true if only ASCII characters may be printed. Reasons are a locale that does not use UTF-8, a dumb terminal,
-/// and the kernel's console.
+/// Returns true if loadline may print only ASCII characters. Reasons are a locale that does not use UTF-8, a dumb
+/// terminal, and the kernel's console.
 fn is_ascii() -> bool {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
@@ -84,7 +84,8 @@ pub(crate) fn plain() -> report::Style {
 
 /// Makes Ctrl-C end a run in an orderly way instead of killing the program.
 pub(crate) fn catch_interrupts() {
-    // If this call fails, Ctrl-C kills the program. Little is lost then, because each trial is stored when it ends.
+    // If this call fails, Ctrl-C kills the program. The user then loses little, because loadline stores each trial at
+    // its end.
     let _ = sys::interrupt::catch();
 }
 

@@ -16,7 +16,7 @@ use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Expected length of a run or a step above which a progress bar is shown, seconds.
+/// Maximum expected length of a run or a step without a progress bar, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
 /// The user's screen. The crate [`lab`] reports the progress of a run through this type.
@@ -36,23 +36,24 @@ pub(crate) struct Screen {
     budget_s: f64,
     start: std::time::Instant,
     broken_pipe: AtomicBool,
-    /// State of the run, for the view and the programs that receive figures; `None` if neither is used.
+    /// State of the run, for the view and for the programs that receive figures; `None` without a view and without such
+    /// programs.
     shared: Option<Shared>,
     /// True if the full-screen view will start with the first step.
     live: bool,
     view: Option<View>,
-    /// Lines that are printed when the view has ended.
+    /// Lines to print when the view has ended.
     waiting: RefCell<Vec<String>>,
     /// Writer of one line of JSON per second (`--json-lines`).
     json_lines: Option<JsonLines>,
     otlp: Option<Otlp>,
-    /// Time in the run at which the previous line was printed, seconds. `None` if no line per second is printed.
+    /// Time in the run at which the previous line was printed, seconds. `None` if loadline prints no line per second.
     told_s: Option<f64>,
 }
 
 impl Screen {
-    /// Returns the screen of a run, with the full-screen view and the other receivers of figures that the flags ask
-    /// for. `title` names the command and the target.
+    /// Returns the screen of a run, with the full-screen view and the receivers of figures that the flags request.
+    /// `title` names the command and the target.
     pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
         let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
@@ -135,10 +136,10 @@ impl Screen {
         }
     }
 
-    /// Writes a line of the run. If the program that reads the output has closed the pipe, the run ends as with Ctrl-C:
-    /// without a message, and its measurements are stored.
+    /// Writes a line of the run. If the program that reads the output has closed the pipe, the run ends as with Ctrl-C.
+    /// In this case, loadline prints no message and stores the measurements.
     fn line(&self, text: &str) {
-        // Names and responses in the text come from other programs, so invisible characters in it are made visible.
+        // Names and responses in the text come from other programs, so loadline makes invisible characters visible.
         let text = run::visible(text);
         if self.view.is_some() {
             return self.waiting.borrow_mut().push(text.into_owned());
@@ -257,7 +258,7 @@ impl Watch for Screen {
     }
 
     fn alert(&mut self, sentence: &str) {
-        // Notes are wrapped at the width of the terminal. If the output is a file or a pipe, notes are not wrapped.
+        // Wraps notes at the width of the terminal. If the output is a file or a pipe, does not wrap notes.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
             self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
@@ -294,7 +295,7 @@ fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     line.trim_end().to_string()
 }
 
-/// Formats the line of a trial with load. A response time that is missing is shown as `n/a`, not as zero.
+/// Formats the line of a trial with load. Shows a missing response time as `n/a`, not as zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
     let known = |figure| report::short_time(trial.latency_us.figure(figure));

@@ -8,7 +8,7 @@ pub(crate) struct Row {
     pub(crate) id: String,
     /// One line that describes the row.
     pub(crate) help: String,
-    /// Full text for `explain`. Empty if the one line suffices.
+    /// Full text for `explain`; empty if the line in `help` suffices.
     pub(crate) page: String,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Row {
 pub(crate) struct Table {
     /// Name of the table on the command line.
     pub(crate) name: &'static str,
-    /// Description of what the rows are.
+    /// Description of the table's rows.
     pub(crate) what: &'static str,
     /// Function that returns all rows.
     pub(crate) rows: fn() -> Vec<Row>,

@@ -1,6 +1,6 @@
-//! Collects the texts that loadline shows in one file: docs/reference/words.txt. The file has every kind of sentence
-//! from the planted runs (runs with a known limit), and complete screens of some planted runs. The file also has errors
-//! for wrong command lines, and the help of each command.
+//! Collects the texts that loadline shows in one file: docs/reference/words.txt. The file contains every kind of
+//! sentence from the planted runs (artificial runs with a known limit), and complete screens of some planted runs. The
+//! file also contains the errors for wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const COLUMNS: usize = 80;
 /// Maximum number of lines of a screen.
 const LINES: usize = 42;
 
-/// IDs of the planted runs whose complete screens the file has.
+/// IDs of the planted runs whose complete screens the file contains.
 const SCREENS: [&str; 3] = ["server-cpu", "not-saturated", "unknown"];
 
 /// Command lines that loadline refuses before it measures anything.

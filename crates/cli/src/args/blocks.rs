@@ -11,13 +11,14 @@ pub(crate) struct BlockArgs {
     /// Open all connections once, in blocks of N
     #[arg(long, value_name = "N", help_heading = "Blocks (echo)", requires = "connections")]
     block: Option<u32>,
-    /// Most bytes per second that a block sends
+    /// Maximum bytes per second of one block
     #[arg(long, value_name = "BYTES", value_parser = units::bytes, help_heading = "Blocks (echo)", requires = "connections")]
     block_rate: Option<u64>,
-    /// Messages of one connection after the first; then it closes
+    /// Messages that a connection sends after its first message; then the client closes it
     #[arg(long, value_name = "N", help_heading = "Blocks (echo)", requires = "connections")]
     sends_per_connection: Option<u32>,
-    /// Use the source's integer arithmetic for pauses between sends, and its spacing of connects
+    /// Compute pauses between sends in integer arithmetic, and space connects, as the client of the published source
+    /// does
     #[arg(long, help_heading = "Blocks (echo)", requires = "connections")]
     compat: bool,
 }

@@ -1,4 +1,4 @@
-//! Default values of flags, for the help texts. These values are read from the default plan, so the help cannot become
+//! Default values of flags, for the help texts. The values come from the default plan, so the help cannot become
 //! outdated.
 
 use clap::{Arg, Command};
@@ -63,7 +63,7 @@ fn errors() -> String {
     format!("{}%", 100.0 * Objective::default().errors)
 }
 
-/// Returns a copy of a command whose help shows the default value of each flag that has one.
+/// Returns a copy of a command whose help shows the default value of each flag that has a default.
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {

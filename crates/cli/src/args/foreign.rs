@@ -1,5 +1,5 @@
-//! Flags of other load generators. A flag that means the same as a flag of loadline is accepted. For any other flag in
-//! these tables, the error names the right flag of loadline.
+//! Flags of other load generators. loadline accepts a flag that means the same as one of its own flags. For any other
+//! flag in these tables, the error names the right flag of loadline.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};
@@ -15,8 +15,8 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("compare", "connections", &['c'], &["concurrency", "vus"]),
 ];
 
-/// Tips for flags that loadline does not accept. Each row has the commands (none: every command that generates load),
-/// the flags, and the tip.
+/// Tips for flags that loadline does not accept. Each row has the commands, the flags, and the tip. An empty list of
+/// commands means every command that generates load.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],

@@ -1,6 +1,6 @@
 //! Output form of a printed result.
 
-/// Flags for the form of an answer.
+/// Flags for the output form of a result.
 #[derive(clap::Args)]
 pub(crate) struct FormArgs {
     /// text, markdown, html or json

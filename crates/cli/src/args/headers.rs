@@ -1,5 +1,5 @@
 //! The flag `--header`: `K: V`, or `@FILE` with one header per line. `$env:NAME` in a value stands for an environment
-//! variable. Values from a file or from the environment are secret: they are never printed or stored.
+//! variable. Values from a file or from the environment are secret: loadline never prints or stores them.
 
 use anyhow::Context as _;
 use run::Secrets;
@@ -10,7 +10,8 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Name and value of a header as a plan stores them. A secret value is already replaced by a placeholder.
 type Header = (String, String);
 
-/// Returns the headers that one `--header` flag gives. Errors never show a value, because it may be secret.
+/// Returns the headers that one `--header` flag gives. Errors never show a header's value, because the value may be
+/// secret.
 pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Header>> {
     let Some(file) = flag.strip_prefix('@') else { return Ok(vec![header(flag, secrets)?]) };
     let text = run::read_text(file.as_ref(), MAX_FILE_BYTES, "name a file with one header per line")?;
@@ -72,7 +73,7 @@ mod tests {
         let from_file = tried(&format!("@{}", file.display())).unwrap();
         assert!(from_file.iter().all(|(_, value)| value.starts_with("<redacted:")), "{from_file:?}");
         assert_eq!(from_file.len(), 2);
-        // PATH is set in the environment of every test process.
+        // The environment of every test process has the variable PATH.
         let (_, path) = tried("X-Path: a $env:PATH").unwrap().remove(0);
         assert!(path.starts_with("<redacted:"), "{path}");
         assert!(tried("X: $env:LOADLINE_NO_SUCH").unwrap_err().contains("export it"));

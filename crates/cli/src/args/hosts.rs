@@ -68,8 +68,8 @@ impl ServerHostArgs {
 }
 
 impl HostArgs {
-    /// Returns true if a flag names another host, or sets how loadline is started there (`--via`, `--agent-path`). All
-    /// other flags about hosts need one of these flags.
+    /// Returns true if a flag names another host, or sets the way in which loadline starts there (`--via`,
+    /// `--agent-path`). All other flags about hosts need one of these flags.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
@@ -104,7 +104,7 @@ impl HostArgs {
             return Ok(of(&self.client_hosts, SSH));
         }
         let mut nodes = lab::via::allocation()?;
-        // The node on which the server runs must not generate load.
+        // The node of the server must not generate load.
         nodes.retain(|node| Some(node) != self.server.server_host.as_ref());
         Ok(of(&nodes, SLURM))
     }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 /// Maximum length of a label, characters.
 const MAX_LABEL: usize = 100;
-/// Option of `git describe` that sets the length of the commit, in hexadecimal digits.
+/// Option of `git describe` that sets the length of the commit's ID, in hexadecimal digits.
 const COMMIT_DIGITS: &str = "--abbrev=12";
 
 /// Checks the length and the characters of a label from the command line, and trims it.
@@ -15,8 +15,8 @@ pub(crate) fn checked(text: &str) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// Returns the label of a run: the given label, or else the git commit of the working directory. Returns `None` if the
-/// given label is empty, or if no label is given and there is no commit.
+/// Returns the label of a run: the given label, otherwise the git commit of the working directory. Returns `None` if
+/// the given label is empty, or if no label is given and there is no commit.
 pub(crate) fn label(given: Option<&String>) -> Option<String> {
     match given {
         Some(given) => Some(given.clone()).filter(|label| !label.is_empty()),
@@ -24,9 +24,9 @@ pub(crate) fn label(given: Option<&String>) -> Option<String> {
     }
 }
 
-/// Returns the commit of the working directory, with `-dirty` appended if tracked files differ from the commit. Returns
-/// `None` outside of a repository, or without git. The option `core.fsmonitor=false` stops git from starting a program
-/// that the repository configures.
+/// Returns the ID of the working directory's commit, with `-dirty` appended if tracked files differ from the commit.
+/// Returns `None` outside of a repository, or without git. The option `core.fsmonitor=false` stops git from starting a
+/// program that the repository configures.
 fn commit() -> Option<String> {
     let arguments = ["-c", "core.fsmonitor=false", "describe", "--always", "--dirty", "--exclude=*", COMMIT_DIGITS];
     let output = Command::new("git").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;

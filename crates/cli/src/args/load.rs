@@ -8,7 +8,7 @@ use super::rows::{self, io};
 use super::stream::StreamArgs;
 use super::units;
 
-/// Generator and its timing.
+/// Flags of the generator and its timing.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LoadArgs {
     /// Generator threads
@@ -28,7 +28,7 @@ pub(crate) struct LoadArgs {
     /// Seed of every random choice
     #[arg(long, value_name = "N", help_heading = "Generator")]
     seed: Option<u64>,
-    /// Longest warm-up; it ends as soon as throughput is steady
+    /// Maximum warm-up time; the warm-up ends as soon as throughput is steady
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Generator")]
     warmup: Option<f64>,
     /// A response that takes longer is an error
@@ -46,7 +46,8 @@ pub(crate) struct LoadArgs {
     /// Share of the requests with a W3C trace context, such as 1%; the report names the slowest of them
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Request")]
     traceparent: Option<f64>,
-    /// Run S-Clients as two processes, as in the source: one connects, the other handles the connections
+    /// Run S-Clients as two processes, as in the published source: one process connects, the other handles the
+    /// connections
     #[arg(long, help_heading = "Generator")]
     two_process: bool,
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Applies the given flags to the plan. Fails for a combination in which a flag would have no effect.
+    /// Applies the given flags to the plan. Fails for a combination of flags in which one flag would have no effect.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let load = &mut plan.load;
         put(&mut load.threads, self.threads);
@@ -95,8 +96,8 @@ impl LoadArgs {
         }
     }
 
-    /// Returns a given flag that has no effect with this intensity: `--pipeline` with S-Clients, `--think` in an open
-    /// loop.
+    /// Returns a flag from the command line that has no effect with this intensity: `--pipeline` with S-Clients, or
+    /// `--think` in an open loop.
     pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {
         let pipelines = !matches!(intensity, Intensity::SClients { .. });
         let thinks = !matches!(intensity, Intensity::Open { .. });
@@ -108,7 +109,7 @@ impl LoadArgs {
     }
 }
 
-/// Checks that two processes are used only with S-Clients.
+/// Checks that the plan uses two processes only with S-Clients.
 fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     ensure!(
         !load.two_process || matches!(load.intensity, Intensity::SClients { .. }),

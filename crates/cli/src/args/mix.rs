@@ -10,8 +10,7 @@ use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, Req
 use super::headers::from_environment;
 use crate::output;
 
-/// Flags of a request set. The flags are boxed, because commands hold their arguments by value, which would become
-/// large.
+/// Flags of a request set. The flags are in a box, because the arguments of a command would otherwise become large.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MixArgs {
     #[command(flatten)]
@@ -90,7 +89,7 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 }
 
 impl MixArgs {
-    /// Reads the request set into the plan. If no target is given, the target is the origin in the URLs of the
+    /// Reads the request set into the plan. If the user gave no target, the target is the origin in the URLs of the
     /// requests. Returns messages about the set for the user.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         if let Some(log) = &self.given.replay {
@@ -103,8 +102,8 @@ impl MixArgs {
             "--order needs a file of requests: give --requests, too"
         );
         let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
-        // For a database target, the path of the URL names the database and is still used, so there is no message about
-        // it.
+        // For a database target, the path of the URL names the database. The plan still uses this path, so there is no
+        // message about it.
         let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
         let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
         let origin = imported.aim(&plan.target.url);
@@ -127,8 +126,8 @@ impl MixArgs {
             (set.data, set.templates) = (Some(data), true);
         }
         // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
-        // recording, such a placeholder is untrusted text. If the placeholder were filled in, the user's secrets could
-        // be sent to a server that the author of the recording chose.
+        // recording, such a placeholder is untrusted text. If loadline replaced such a placeholder, it could send the
+        // user's secrets to a server that the author of the recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -158,7 +157,7 @@ impl MixArgs {
         let lines = std::iter::once(from.clone()).chain(summary.iter().map(|line| format!("  {line}"))).collect();
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // The recorded times stay unused (speed 0) unless `--speed` is given.
+        // The load uses the recorded times only with `--speed`; until then, their speed is 0.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -196,8 +195,8 @@ impl Given {
     }
 }
 
-/// Prints messages about request sets. Two servers with the same request set yield equal messages, which are printed
-/// once.
+/// Prints messages about request sets. If two servers have the same request set, their messages are equal. Prints equal
+/// messages once.
 pub(crate) fn tell(lines: &[String]) {
     let mut told: Vec<&String> = Vec::new();
     for line in lines {
@@ -208,8 +207,8 @@ pub(crate) fn tell(lines: &[String]) {
     }
 }
 
-/// Returns a message that the path of the target is not used, because the request set has its own paths. Returns `None`
-/// if the target has no path.
+/// Returns the message that the paths of the request set replace the path of the target. Returns `None` if the target
+/// has no path.
 fn replaced_path(url: &str) -> Option<String> {
     let parts = run::UrlParts::parse(url);
     // In the URL of a Unix socket, the first `:/` separates the path of the socket from the path of the request.
@@ -227,8 +226,8 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Sets the speed at which the recorded times of a log are replayed. Drops these times if no speed is given. Fails if a
-/// speed is given without recorded times, or if a command other than `load` has a rate with stages.
+/// Sets the speed for the replay of a log's recorded times. Drops these times without a speed. Fails for a speed
+/// without recorded times, and for a rate with stages in a command other than `load`.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
@@ -247,8 +246,9 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Checks that there are enough rows of data for all requests if each row is used at most once (`unique`). Fails for
-/// any load except the open loop of `load`, because only its number of requests is known.
+/// If each row of data may be used only once (`unique`), checks that there are enough rows for all requests. With
+/// `unique`, fails for any load except the open loop of `load`, because the number of requests of other loads is
+/// unknown.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {
@@ -260,8 +260,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
             "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // The number of random arrivals may exceed its mean, so five standard deviations are added. The test request needs
-    // a row, too.
+    // The number of random arrivals may exceed its mean, so the check adds five standard deviations. The test request
+    // needs a row, too.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(
@@ -271,7 +271,7 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time by which a load may last longer than planned, seconds. Rows of data for this time are required, too.
+/// Time by which a load may last longer than planned, seconds. The check requires rows of data for this time, too.
 const SPARE_S: f64 = 0.5;
 
 /// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails

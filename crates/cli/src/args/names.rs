@@ -10,8 +10,7 @@ use crate::tables::TABLES;
 /// Names that a flag offers as its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Names {
-    /// Names of the rows of one table of `loadline list`. If the table's name is empty, the names of the rows of all
-    /// tables.
+    /// Names of the rows of one table of `loadline list`. An empty table name means the rows of all tables.
     Rows(&'static str),
     /// Names of the tables of `loadline list`.
     Tables,

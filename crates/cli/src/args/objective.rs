@@ -5,7 +5,7 @@ use run::{Expectation, ExpectedUnit, Plan, SummaryFigure};
 
 use super::units;
 
-/// Limits of the objective, all of which must hold.
+/// Limits of the objective. A rate meets the objective only if it meets all limits.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ObjectiveArgs {
     /// Highest median response time allowed
@@ -88,8 +88,8 @@ impl ObjectiveArgs {
 mod tests {
     use super::*;
 
-    /// An earlier version took everything after the first comparison sign for a time, and its error said only that this
-    /// text is no time.
+    /// An earlier version read everything after the first comparison sign as one time. Its error said only that this
+    /// text is not a time.
     #[test]
     fn several_expectations_in_one_are_named() {
         for text in ["p99<20ms,rate>100", "p99<20ms && rate>100", "p50<1ms<2ms"] {

@@ -1,4 +1,4 @@
-//! Flags for observing the server: samples of its threads and of the databases behind it, and its spans.
+//! Flags for observing the server: samples of its threads and of its databases, and its spans.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub(crate) struct BehindArgs {
 impl BehindArgs {
     /// Adds the given databases to the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
-        // The URLs are parsed here instead of by clap, because an error of clap would print a URL with its password.
+        // This function parses the URLs instead of clap, because an error of clap would print a URL with its password.
         for text in &self.behind {
             plan.observe.behind.push(text.parse::<Behind>().map_err(anyhow::Error::msg).context("--behind")?);
         }

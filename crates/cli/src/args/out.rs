@@ -1,4 +1,4 @@
-//! Flags that say where the result is stored and how much is printed.
+//! Flags for the place where loadline stores the result, and for the amount of printed text.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,8 @@ impl OutArgs {
         Self { verbose: true, ..self.clone() }
     }
 
-    /// Checks the plan and creates the directory of the run. Returns `None` if the run is printed but not stored.
+    /// Checks the plan and creates the directory of the run. Returns `None` if loadline prints the run but does not
+    /// store it.
     pub(crate) fn prepare(&self, plan: &Plan) -> anyhow::Result<Option<Kept>> {
         plan.check()?;
         Kept::prepare(self.out.as_deref(), self.force, self.json)

@@ -1,5 +1,5 @@
-//! Protocol of a target. The login in a database URL moves into the settings of the protocol. A stored run has these
-//! settings without the password.
+//! Protocol of a target. The login in a database URL moves into the settings of the protocol. A stored run contains
+//! these settings without the password.
 
 use anyhow::Context as _;
 use run::{Behind, Plan, Protocol, UrlParts};
@@ -34,7 +34,7 @@ pub(crate) fn set_protocol(plan: &mut Plan) -> anyhow::Result<()> {
 }
 
 /// Returns the protocol that a URL's scheme names. If the plan file has settings for this protocol, returns these
-/// settings, otherwise the defaults. An unknown scheme is refused later, when the target is looked up.
+/// settings, otherwise the defaults. loadline refuses an unknown scheme later, when it looks up the target.
 pub(super) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
     let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }

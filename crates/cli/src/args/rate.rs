@@ -11,7 +11,7 @@ pub(crate) struct Rate {
     pub(crate) mean: f64,
     /// Stages over time; empty for a constant rate.
     pub(crate) stages: Vec<Stage>,
-    /// True if the stages repeat, so that the first stage follows the last one.
+    /// True if the first stage follows the last stage again.
     repeats: bool,
 }
 
@@ -105,9 +105,9 @@ fn spike(text: &str) -> Result<Vec<Stage>, String> {
 }
 
 impl Rate {
-    /// Returns the stages of a load, and the load's duration in seconds. If `duration_s` is given, stages that repeat
-    /// are repeated to fill this duration. Otherwise, the load lasts for one pass through all stages. Fails if
-    /// `duration_s` would cut off stages that do not repeat.
+    /// Returns the stages of a load, and the load's duration in seconds. With `duration_s`, repeating stages fill this
+    /// duration. Without `duration_s`, the load lasts for one pass through all stages. Fails if `duration_s` would cut
+    /// off stages that do not repeat.
     pub(crate) fn over(&self, duration_s: Option<f64>) -> Result<(Vec<Stage>, f64), String> {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);

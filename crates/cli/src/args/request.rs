@@ -1,4 +1,4 @@
-//! Flags that belong to protocols, built from the flags in the rows of `PROTOCOLS`.
+//! Flags of protocols. Each row of `PROTOCOLS` defines the flags of one protocol.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use proto::{Flag, FlagValue, PROTOCOLS, ProtocolSpec};
@@ -48,7 +48,8 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Returns a given flag that this protocol does not have, with the schemes of the protocols that have the flag.
+    /// Returns a flag from the command line that this protocol does not have, with the schemes of the protocols that
+    /// have the flag.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
         let given = |name: &str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);
@@ -59,7 +60,8 @@ impl RequestArgs {
         Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
     }
 
-    /// Returns the names of the given flags that describe one request, and therefore exclude a request set.
+    /// Returns the names of the given flags that describe a single request. The user cannot combine these flags with a
+    /// request set.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         ["body", "method", "body-type"].into_iter().filter(given).collect()

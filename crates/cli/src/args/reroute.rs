@@ -1,9 +1,9 @@
-//! Flags that connect to another host or address than the URL names, like the flags of curl with these names.
+//! Flags for connecting to another host or address than the URL names. The flags of curl with these names do the same.
 
 use clap::Args;
 use run::{AddressChoice, ConnectTo, FixedAddresses, Target};
 
-/// Other destinations than the host of the URL.
+/// Flags for other destinations than the host of the URL.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct RerouteArgs {
     /// Connect to HOST2:PORT2 instead of HOST1:PORT1; requests and TLS still name HOST1. Each part may be empty

@@ -19,7 +19,7 @@ pub(super) fn io_help() -> String {
     format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
 }
 
-/// Returns the default of `--io` for the help: `auto`, and the interfaces among which `auto` chooses.
+/// Returns the default of `--io` for the help: `auto`, and the system interfaces from which `auto` chooses.
 pub(super) fn io_default() -> String {
     let systems = DRIVERS.iter().filter(|row| row.auto).map(|row| row.system);
     format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed, else "))

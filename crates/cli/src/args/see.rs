@@ -1,4 +1,4 @@
-//! Flags for showing a run while it is measured: on the terminal, or to another program.
+//! Flags for showing a run during its measurement, on the terminal or to another program.
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use clap::Args;
 use super::OutArgs;
 use crate::metrics;
 
-/// Expected length of a run, in seconds, above which the full-screen view is shown by default.
+/// Maximum expected length of a run without the full-screen view by default, seconds.
 const WORTH_A_VIEW_S: f64 = 5.0;
 
 /// Flags for displaying a run.
@@ -39,8 +39,8 @@ impl SeeArgs {
         self.metrics.is_some() || self.json_lines || self.otlp.is_some()
     }
 
-    /// Returns true if the full-screen view is shown for a run of about `expected_s` seconds. The view needs a terminal
-    /// that can move the cursor.
+    /// Returns true if loadline shows the full-screen view for a run of about `expected_s` seconds. The view needs a
+    /// terminal that can move the cursor.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose;

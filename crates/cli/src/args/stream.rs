@@ -5,7 +5,7 @@ use run::{LoadPlan, StreamFormat};
 
 use super::units;
 
-/// Answers that are streams of events.
+/// Flags of answers that are streams of events.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StreamArgs {
     /// Time the events of answers that are streams: sse, ndjson (lines), chunks, grpc or ws (messages); --timeout is then

@@ -5,7 +5,7 @@ use run::{Plan, TlsPlan, TlsVersion};
 
 use super::units;
 
-/// TLS of the target.
+/// TLS flags of the target.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TlsArgs {
     /// Certificates (PEM) of trusted authorities, instead of the system's
@@ -29,7 +29,7 @@ pub(crate) struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Applies the given flags to the plan. Fails if a flag is given but the target does not use TLS.
+    /// Applies the given flags to the plan. Fails if the user gave one of the flags but the target does not use TLS.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !within(&plan.target.url) {
             anyhow::ensure!(

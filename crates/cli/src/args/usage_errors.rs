@@ -11,8 +11,8 @@ use super::foreign::{conflict_tip, tip};
 use super::stray_target::{surplus_url, without_command};
 
 /// Adds loadline's tip to an error of the command line. There are tips for unknown flags, for flags that exclude each
-/// other, and for misplaced URLs. Unless the command itself is unknown, removes clap's tip `-- --flag`, which is wrong
-/// for every command.
+/// other, and for misplaced URLs. Also removes clap's tip `-- --flag`, which is wrong for every command. For an unknown
+/// command without a target, leaves the error unchanged.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     if let Some(tip) = without_command(error, &words) {
@@ -38,8 +38,8 @@ fn suggest(error: &mut Error, tip: String) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
 }
 
-/// Returns the command line with each negative number joined to the flag before the number. clap takes a separate
-/// negative number for a flag. With the joined form, the flag's own parser refuses the value with a better message.
+/// Returns the command line with each negative number joined to the flag before the number. clap reads a separate
+/// negative number as a flag. With the joined form, the flag's own parser refuses the value with a better message.
 /// Returns `None` if the error has another reason, or if no negative number follows a flag.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::UnknownArgument) {

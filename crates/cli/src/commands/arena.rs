@@ -42,7 +42,7 @@ pub(crate) struct Args {
 /// Compares all servers in the file, then prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong output form is reported here, before the measurements rather than after them.
+    // Reports a wrong output form before the measurements.
     report::render_arena(form, &ArenaResult::default(), &output::plain())?;
     let (mut state, plan, file) = match &args.resume {
         Some(dir) => resumed(dir)?,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status of a comparison. Without an interrupt, the status is a failure if no server got a rank.
+/// Returns the exit status of a comparison: interrupted, failed if no server got a rank, or done.
 fn status(result: &ArenaResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -105,7 +105,7 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns the plan as it is stored, with the secrets in its commands hidden. Only the user's own file has these
+/// Returns the plan for storing, with the secrets in its commands hidden. Only the user's own file contains these
 /// secrets.
 fn stored(plan: &ArenaPlan) -> ArenaPlan {
     let mut plan = plan.clone();

@@ -53,8 +53,8 @@ pub(crate) struct Args {
     /// their capacities
     #[arg(long)]
     whole_budget: bool,
-    /// Two live servers: run both at once, on CPUs that they swap after each window; auto does so where both servers
-    /// and both generators have cores of their own [default: auto]
+    /// Two live servers: run both at once, on CPUs that they swap after each window; auto does so if both servers and
+    /// both generators have CPUs of their own [default: auto]
     #[arg(long, value_name = "WHEN")]
     duet: Option<Duet>,
     /// Two live servers: connections of the closed loop, each waits for its answer [default: 16]
@@ -93,7 +93,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns the positional arguments that were given, at most two: runs, or addresses of servers.
+    /// Returns the positional arguments, at most two: runs, or addresses of servers.
     fn both(&self) -> Vec<String> {
         self.first.iter().chain(&self.second).cloned().collect()
     }
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&comparison, interrupted, args.undecided))
 }
 
-/// Choice between measuring the two servers at the same time (a duet) and measuring them by turns in short windows.
+/// Choice between measuring the two servers at the same time (a duet), and measuring them in turn.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Duet {
     Auto,
@@ -162,8 +162,8 @@ enum IfUndecided {
     Fail,
 }
 
-/// Returns the exit status of a comparison. If the user interrupted the comparison, the outcome does not count: the
-/// status is a failure only if the new server died.
+/// Returns the exit status of a comparison. If the new server died, the status is a failure. Otherwise, an interrupted
+/// comparison has its own status, whatever its outcome is.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
         _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,
@@ -174,7 +174,7 @@ fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUnd
     }
 }
 
-/// Refuses flags about the load if stored runs are compared, because the loads of stored runs are over.
+/// Refuses flags about the load in a comparison of stored runs, because their loads are over.
 fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
@@ -191,7 +191,7 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses flags that name stored runs if two live servers are compared.
+/// Refuses flags that name stored runs in a comparison of two live servers.
 fn only_of_runs(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--baseline", args.baseline.is_some()),
@@ -239,7 +239,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
 }
 
-/// Refuses a run that is named twice. Counted as two repeats, the same run would make the interval too narrow.
+/// Refuses a run that the user named twice. As two repeats, the same run would make the interval too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
@@ -275,8 +275,8 @@ fn judged(
     judge::compare_at(old, new, threshold, looks).map_err(anyhow::Error::msg)
 }
 
-/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline, because no baseline has
-/// this name or because `replace` is set.
+/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline. This is so if no baseline
+/// has this name, or if `replace` is set.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();
@@ -331,7 +331,7 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// If a server that died was started by loadline, adds the exit status and the last output of its command to the
+/// If loadline itself started a server that died, adds the exit status and the last output of its command to the
 /// description of the death.
 fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {
@@ -341,7 +341,7 @@ fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>;
     comparison
 }
 
-/// Starts the servers whose commands the flags give. The servers end when the returned value is dropped.
+/// Starts the servers for which the user gave commands. The servers end when the returned value is dropped.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
@@ -355,7 +355,7 @@ fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<Command
     Ok([start(0)?, start(1)?])
 }
 
-/// Handles Ctrl-C: the measurement ends, and the windows that are finished by then are compared.
+/// Handles Ctrl-C: the measurement ends, and loadline compares the windows that are finished by then.
 struct Interrupts;
 
 impl lab::Watch for Interrupts {

@@ -25,12 +25,12 @@ fn script(shell: Shell, whole: &Command) -> String {
     String::from_utf8_lossy(&text).into_owned() + &more
 }
 
-/// Returns a copy of a command without hidden subcommands, which the generators would otherwise offer.
+/// Returns a copy of a command without hidden subcommands. Otherwise, the completions would offer them.
 fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().cloned();
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(visible);
     let shown = Command::new(command.get_name().to_string()).args(arguments).subcommands(commands);
-    // Flags may refer to groups of flags, so the copy needs these groups.
+    // Flags may refer to groups of flags, so the copy needs the groups, too.
     let shown = shown.groups(command.get_groups().cloned());
     command.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()))
 }

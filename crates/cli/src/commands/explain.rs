@@ -1,4 +1,4 @@
-//! `loadline explain ID`: everything that loadline's tables contain about an ID.
+//! `loadline explain ID`: prints all entries of loadline's tables about an ID.
 
 use clap::Command;
 
@@ -32,7 +32,7 @@ fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Resul
     Ok(each.join("\n"))
 }
 
-/// Returns the pages from all tables about a name. An entry is left out if its only sentence is also in a longer entry.
+/// Returns the pages from all tables about a name. Leaves out an entry whose only sentence is also in a longer entry.
 fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> {
     let (mut found, mut ids, wanted) = (Vec::new(), Vec::new(), plain(name));
     for table in TABLES {
@@ -64,14 +64,15 @@ fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> 
     Ok(shown.map(page).collect())
 }
 
-/// Returns a page about a command: its purpose, and where its flags are explained.
+/// Returns a page about a command: its purpose, and the command that explains its flags.
 fn command_page(name: &str, program: &Command) -> Option<String> {
     let command = program.find_subcommand(name.trim().trim_start_matches("loadline "))?;
     let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string).unwrap_or_default());
     Some(format!("{name} (command)\n\n{about}\n\n`loadline {name} --help` explains its flags.\n"))
 }
 
-/// Returns a name in lower case, without hyphens, underscores and a plural s. Different spellings thus become equal.
+/// Returns a name in lower case, without hyphens, underscores and a plural s. Different spellings of a name then become
+/// equal.
 fn plain(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(['-', '_'], " ");
     name.strip_suffix('s').map(String::from).unwrap_or(name)

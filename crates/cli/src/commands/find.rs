@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Time for the whole search
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Search")]
     budget: Option<f64>,
-    /// End early once the 95 % interval is this exact: half of it as a share of the capacity
+    /// End early once half of the 95 % interval is at most this share of the capacity
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Search")]
     precision: Option<f64>,
     /// Most connections, in the closed and in the open loop

@@ -9,9 +9,9 @@ use judge::{HistoryLimits, HistoryRuns};
 use crate::args::units;
 use crate::{Exit, output};
 
-/// Maximum number of directory levels that are searched below the given directory.
+/// Maximum number of directory levels below the given directory that the command searches.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of runs that are read.
+/// Maximum number of runs that the command reads.
 const MAX_RUNS: usize = 100_000;
 /// Maximum number of skipped files that an error names.
 const MAX_NAMED: usize = 3;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-/// Reads the runs, finds changes and prints them. The exit status shows whether there is a new change for the worse.
+/// Reads the runs, finds changes and prints them. The exit status is a failure if there is a new change for the worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     ensure!(args.directory.is_dir(), "{} is no directory; name one that holds runs", args.directory.display());
     let mut files = Vec::new();
@@ -65,7 +65,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(if history.fails { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the output form: the requested form, else the form that matches the extension of `--out`, else text.
+/// Returns the output form: the requested form, otherwise the form that matches the extension of `--out`, otherwise
+/// text.
 fn form(args: &Args) -> &str {
     let extension = args.out.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
     match (args.json, &args.form, extension) {
@@ -78,8 +79,8 @@ fn form(args: &Args) -> &str {
     }
 }
 
-/// Collects the `run.json` files below a directory, sorted by name within each directory. Symbolic links are not
-/// followed, so that no run is found twice.
+/// Collects the `run.json` files below a directory, sorted by name within each directory. Does not follow symbolic
+/// links, so no run is found twice.
 fn find_runs(directory: &Path, depth: usize, files: &mut Vec<PathBuf>, runs: &mut HistoryRuns) -> anyhow::Result<()> {
     let entries = fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut entries = match entries {

@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);
     }
-    // vegeta's targets also look like lines of a log (a method and a URL), so vegeta's format is tried first.
+    // vegeta's targets also look like lines of a log (a method and a URL). Therefore, the formats of request files are
+    // tried first.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(args);
@@ -83,8 +84,8 @@ fn of_log(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns a comment line for TOML. Control characters are replaced, because a line feed from an untrusted file would
-/// end the comment.
+/// Returns a comment line for TOML. Replaces control characters, because a line feed from an untrusted file would end
+/// the comment.
 fn comment(text: &str) -> String {
     format!("# {}\n", run::visible(text))
 }

@@ -34,8 +34,8 @@ fn columns_help() -> String {
     )
 }
 
-/// Computes the derived figures, judges them and prints the result. The exit status is a failure if a figure that the
-/// CSV file quotes from a text contradicts the counters.
+/// Computes the derived figures, judges them and prints the result. The exit status is a failure if the counters
+/// contradict a figure that the CSV file quotes from a publication.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {

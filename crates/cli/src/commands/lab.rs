@@ -120,8 +120,8 @@ fn known(what: &'static str, names: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// Sets a parameter in the plan. Also removes the parameter from the settings for `--quick`, which would otherwise
-/// override the new value.
+/// Sets a parameter in the plan. Also removes the parameter from the settings for `--quick`, because these settings
+/// would override the new value.
 fn set(plan: &mut Plan, name: &str, value: serde_json::Value) {
     plan.lab.insert(name.into(), value);
     if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {

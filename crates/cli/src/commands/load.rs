@@ -122,8 +122,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Limits the rate at which the connections of a closed loop open. The warm-up becomes longer by the time that opening
-/// the connections takes, because the request rate cannot be steady before all connections are open.
+/// Limits the rate at which the connections of a closed loop open. Extends the warm-up by the time for opening the
+/// connections, because the request rate cannot be steady before all connections are open.
 fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
     let opening_s = f64::from(*connections) / rate.max(1e-3);
@@ -158,8 +158,8 @@ fn replayed(plan: &mut Plan) {
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Minimum measured time of a load with recorded times, seconds. Even if all requests are sent at the same moment,
-/// their answers take time.
+/// Minimum measured time of a load with recorded times, seconds. Even if the load sends all requests at the same
+/// moment, their answers take time.
 const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
@@ -184,8 +184,8 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // The first stage begins with the load. During a warm-up, the beginning of this stage would not be
-                // measured, so the load has no warm-up.
+                // The first stage begins with the load. A warm-up would hide the beginning of this stage, so the load
+                // has no warm-up.
                 let (stages, length_s) = rate.over(args.duration).map_err(anyhow::Error::msg)?;
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

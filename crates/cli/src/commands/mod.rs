@@ -1,4 +1,4 @@
-//! The commands of loadline: one file for each command, and the enum that lists them.
+//! The commands of loadline. Each command has its own file, and an enum lists all commands.
 
 mod agent;
 mod arena;
@@ -78,13 +78,13 @@ pub(crate) enum Command {
     Completions(completions::Args),
     /// Write man pages
     Man(man::Args),
-    /// Work for a conductor; started by loadline itself
+    /// Work as an agent of another loadline process, which starts this command itself
     #[command(hide = true)]
     Agent,
 }
 
 impl Command {
-    /// Runs the command. `whole` makes the parser of the whole command line, for commands that print parts of it.
+    /// Runs the command. `whole` returns the parser of the whole command line, for commands that print parts of it.
     pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),
@@ -114,16 +114,16 @@ impl Command {
         }
     }
 
-    /// Returns true for commands that must not undo the changes of killed experiments at the start of the program. Some
-    /// commands undo these changes later themselves and note this in their run. An agent undoes these changes only on
-    /// request.
+    /// Returns true for commands before which loadline must not undo the changes that killed experiments left on this
+    /// machine. Commands that store a run undo these changes later and note this in the run. An agent undoes these
+    /// changes only on request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)
     }
 
-    /// Returns true for commands that only print text. Such a command may end at once if the program that reads its
-    /// output closes the pipe. All other commands must first end their processes and finish their runs.
+    /// Returns true for commands that only print text. A command that only prints may end at once if the program that
+    /// reads its output closes the pipe. All other commands must first end their processes and finish their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

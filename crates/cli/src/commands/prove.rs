@@ -1,5 +1,5 @@
-//! `loadline prove`: tests the verdict about the bottleneck by an experiment. The experiment uses every lever that is
-//! possible. A lever is a temporary change, such as taking CPU time from the server.
+//! `loadline prove`: tests the verdict about the bottleneck by an experiment. The experiment uses every possible lever.
+//! A lever is a temporary change, such as taking CPU time from the server.
 
 use std::path::PathBuf;
 
@@ -78,8 +78,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Sets the load. The command line has precedence over the plan file. If neither sets a load, or if the plan file asks
-/// for S-Clients, the load is a closed loop with the default number of clients.
+/// Sets the load. The command line has precedence over the plan file. If the command line sets no load, and there is no
+/// plan file or its load is S-Clients, the load is a closed loop with the default number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

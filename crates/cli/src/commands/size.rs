@@ -10,7 +10,7 @@ use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, read_variables, set_protocol
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
-/// Parent folder of results without `--out`.
+/// Parent folder of the results for which the user gave no `--out`.
 const SIZES: &str = "loadline-size";
 /// Default measuring time for each setting (combination of resources), seconds.
 const STEP_S: f64 = 20.0;
@@ -21,7 +21,7 @@ const REPLICAS: &str = "--replicas";
 /// Advice for a user whose command does not use `$REPLICAS`.
 const REPLICAS_HINT: &str = "servers that share a port (SO_REUSEPORT) start with \
     'for n in $(seq $REPLICAS); do ./server --port $PORT & done; wait'; others need a load balancer in the command";
-/// Output forms in which the result is written, each with the name of its file.
+/// Output forms of the result, each with the name of its file.
 const REPORTS: [(&str, &str); 3] = [("html", "size.html"), ("markdown", "size.md"), ("json", "result.json")];
 
 /// Arguments of `size`.
@@ -69,7 +69,7 @@ pub(crate) struct Args {
 /// Measures the capacity with each setting, then prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong output form is reported here, before the measurements rather than after them.
+    // Reports a wrong output form before the measurements.
     report::render_size(form, &SizeResult::default(), &output::plain())?;
     let settings = settings(args)?;
     let plan = plan(args)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // A measurement that fails leaves no empty folder behind.
+    // If the measurement fails, removes the folder if it is empty.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
@@ -104,8 +104,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status. Without an interrupt, the status is a failure if no setting meets the objective and all
-/// expectations.
+/// Returns the exit status: interrupted, done if at least one setting meets the objective and all expectations, or
+/// failed.
 fn status(result: &SizeResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -163,8 +163,8 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Combines each setting in `all` with each amount, which `set` puts into the setting. If there are no amounts, returns
-/// the settings unchanged.
+/// Combines each setting in `all` with each amount, which `set` puts into the setting. Without amounts, returns the
+/// settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();
@@ -200,7 +200,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
-    // The plan has no experiment, so all of the time is used to find the capacity.
+    // The plan has no experiment, so the search for the capacity gets the whole time.
     plan.search.prove = Prove::Off;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;

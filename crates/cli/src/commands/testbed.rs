@@ -1,5 +1,5 @@
 //! `loadline testbed`: makes virtual hosts, joined by emulated networks (media), in which other programs can run. The
-//! hosts and networks stay alive, under a name, until they are removed.
+//! hosts and networks exist under a name until the user removes them.
 
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,4 @@
-//! `loadline waits`: samples the threads of a server and shows what they wait for.
+//! `loadline waits`: samples the threads of a server and shows the causes of their waits.
 
 use std::net::SocketAddr;
 

@@ -4,11 +4,11 @@ use clap::error::ErrorKind;
 
 use super::links::{pages, root};
 
-/// Errors that count for a command within a sentence. Other errors are ignored there, because words such as NAME may
-/// stand for values.
+/// Errors that the test reports for a command within a sentence. The test ignores other errors there, because words
+/// such as NAME may stand for values.
 const WRONG_NAMES: &[ErrorKind] = &[ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
 
-/// Part of a page in which a command stands.
+/// Part of a page that contains a command.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     /// A code block, from which a reader copies commands.
@@ -58,8 +58,8 @@ fn span_command(span: &str) -> Option<(Place, String)> {
     Some((Place::Text, span.strip_prefix("loadline ")?.to_owned()))
 }
 
-/// Returns the parser's error for a command, or `None` if the command is right. The command ends at the first shell
-/// operator.
+/// Returns the parser's error for a command; `None` if the parser accepts the command. The command ends at the first
+/// shell operator.
 fn error_of(place: Place, command: &str) -> Option<clap::Error> {
     let words = shlex::split(command).unwrap_or_default();
     let words = words.into_iter().take_while(|word| !["|", "&", "&&", ";", ">", ">>"].contains(&word.as_str()));

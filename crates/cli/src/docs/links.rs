@@ -1,6 +1,6 @@
-//! Checks that the files and headings named by relative links exist, and the source files named by code spans. The
-//! checked pages are those in docs/ and the files next to README.md. Also checks that the index of docs/ lists all
-//! pages.
+//! Checks that relative links name existing files and headings, and that code spans name existing source files. The
+//! checked pages are the pages in docs/ and the Markdown files next to README.md. Also checks that the index of docs/
+//! lists all pages.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Folders of docs/ that hold the groups of pages.
+/// Folders of docs/, one for each group of pages.
 const GROUPS: &[&str] = &["tutorial", "how-to", "reference", "explanation"];
 
 /// Returns the Markdown files of the repository's root, of docs/ and of the folders in [`GROUPS`].
@@ -89,12 +89,12 @@ fn missing_in(root: &Path, page: &Path) -> Vec<String> {
     links.map(String::from).chain(paths).collect()
 }
 
-/// Returns the texts that stand between `open` and the next `)`.
+/// Returns the texts between `open` and the next `)`.
 fn between<'a>(text: &'a str, open: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside)
 }
 
-/// Returns true if the file that a link names exists, and also the heading, if the link names one.
+/// Returns true if a link names an existing file. If the link also names a heading, this heading must exist, too.
 fn leads_somewhere(page: &Path, link: &str) -> bool {
     let (file, heading) = link.split_once('#').unwrap_or((link, ""));
     let target = if file.is_empty() { page.to_path_buf() } else { page.with_file_name(file) };

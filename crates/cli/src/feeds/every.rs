@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Handle of the thread (see the module documentation). The thread ends when the handle is dropped.
+/// Handle of a thread that calls a function at regular intervals. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Every<T> {
     /// Sender whose drop tells the thread to end. `None` once the thread has been told to end.
@@ -25,8 +25,8 @@ impl<T: Send + 'static> Every<T> {
     ) -> io::Result<Self> {
         let (end, ended) = channel::<()>();
         let body = move || {
-            // Calls are one interval apart. If a step takes longer than the interval, the next call follows at once,
-            // and the missed calls are left out.
+            // Calls are one interval apart. If a call takes longer than the interval, the next call follows at once,
+            // and there are no calls for the missed times.
             let mut due = Instant::now() + interval;
             while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
                 if !step(&mut state) {
@@ -42,8 +42,8 @@ impl<T: Send + 'static> Every<T> {
 }
 
 impl<T> Every<T> {
-    /// Ends the thread and returns its result. Returns `None` if the thread panicked (the panic has written a message),
-    /// or if the thread was ended before.
+    /// Ends the thread and returns its result. Returns `None` if the thread panicked (and the panic wrote a message),
+    /// or if the thread had already ended.
     pub(super) fn end(&mut self) -> Option<T> {
         drop(self.end.take());
         self.thread.take().and_then(|thread| thread.join().ok())

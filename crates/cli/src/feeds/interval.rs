@@ -35,7 +35,7 @@ impl Looks {
         Self { shared: shared.clone(), before }
     }
 
-    /// Reads the current state. The lock is held only while the state is copied.
+    /// Reads the current state. Holds the lock only while it copies the state.
     pub(crate) fn look(&mut self) -> Look {
         let (mut look, now) = copied(&self.shared.lock());
         look.counts = now.since(&self.before);

@@ -1,5 +1,5 @@
-//! `--json-lines`: prints one line of JSON per second to standard output, and a last line with the result. The fields
-//! are described in docs/reference/json-lines.md.
+//! `--json-lines`: prints one line of JSON per second to standard output, and a last line with the result.
+//! docs/reference/json-lines.md describes the fields.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -73,7 +73,7 @@ fn write(content: &impl Serialize) -> std::io::Result<()> {
     out.write_all(line(content)?.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Line about one second. Figures that are also in `run.json` have the same names and units in both.
+/// Line about one second. Figures that are also in `run.json` have the same names and units as there.
 #[derive(Debug, Serialize)]
 struct Second {
     line: &'static str,

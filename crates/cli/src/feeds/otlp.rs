@@ -46,7 +46,7 @@ impl Otlp {
 struct Push {
     receiver: Receiver,
     looks: Looks,
-    /// Counts since the start of the run.
+    /// Counts of requests and responses since the start of the run.
     totals: Totals,
     start_ns: u64,
     /// Reason for the first failed push, and true if the most recent push failed, too. `None` if no push has failed.
@@ -68,7 +68,8 @@ impl Push {
         }
     }
 
-    /// Pushes the last figures, unless the most recent push failed. Returns a warning if any push failed.
+    /// Pushes the figures at the end of the run, unless the most recent push failed. Returns a warning if any push
+    /// failed.
     fn last(mut self) -> Option<String> {
         if self.failed.as_ref().is_none_or(|(_, is_last)| !is_last) {
             self.send();

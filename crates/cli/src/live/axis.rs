@@ -13,7 +13,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Makes an axis from 0 to a round number. A few values far above the others do not stretch the axis.
+    /// Makes an axis from 0 to a round number. If a few values are far above the other values, the axis ends below
+    /// them.
     pub(super) fn linear(values: &[f64]) -> Self {
         Self { low: 0.0, high: round_up(scale(values)), is_log: false }
     }
@@ -29,7 +30,7 @@ impl Axis {
         Self { low: 10_f64.powf(low), high: 10_f64.powf(high.log10().ceil().max(low + 1.0)), is_log: true }
     }
 
-    /// Returns true if no value is known yet, so that the axis has no length.
+    /// Returns true if no value is known yet. The axis then has no length.
     fn is_empty(self) -> bool {
         self.high <= self.low
     }
@@ -61,7 +62,7 @@ impl Axis {
         height.saturating_sub(from_bottom)
     }
 
-    /// Returns the label of each row. If several labels fall into one row, the limit has precedence, then the ends of
+    /// Returns the label of each row. If several labels belong to one row, the limit has precedence, then the ends of
     /// the axis, then powers of ten.
     pub(super) fn labels(self, height: usize, unit: Unit, limit: Option<f64>) -> Vec<String> {
         let mut labels = vec![String::new(); height];
@@ -84,7 +85,7 @@ impl Axis {
         labels
     }
 
-    /// Returns the value at the top of the axis if `most`, the largest value, exceeds it.
+    /// Returns the value at the top of the axis if `most`, the largest value, exceeds this value; `None` otherwise.
     pub(super) fn cut(self, most: f64) -> Option<f64> {
         Some(self.high).filter(|high| *high < most)
     }

@@ -1,5 +1,5 @@
-//! The backend that ratatui draws with: it writes escape sequences to standard output. The state of the terminal is
-//! changed and restored only by `sys::terminal`, because a signal handler may have to restore it.
+//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` changes and restores
+//! the state of the terminal, because a signal handler may have to restore it.
 
 use std::io::{self, Write as _};
 
@@ -71,7 +71,8 @@ impl Backend for Ansi {
                 look = Some((cell.fg, cell.modifier));
             }
             self.out.extend(cell.symbol().as_bytes());
-            // A symbol that is not ASCII may fill two columns. The position of the next cell is then set explicitly.
+            // A symbol that is not ASCII may fill two columns. After such a symbol, the backend sets the position of
+            // the next cell explicitly.
             at = x.checked_add(1).map(|next| (next, y)).filter(|_| cell.symbol().is_ascii());
         }
         Ok(())

@@ -16,12 +16,12 @@ use super::spread::stretched;
 
 /// Minimum and maximum number of lines of a chart, including its title.
 const CHART: (usize, usize) = (3, 11);
-/// Minimum height of a terminal, in lines, on which each range of response times has its own line. On a smaller
-/// terminal, the whole distribution has one line.
+/// Minimum height of a terminal on which each range of response times has its own line, lines. On a smaller terminal,
+/// the whole distribution takes one line.
 const TALL: usize = 36;
 
-/// Draws the view. The last line of the view shows `keys`. `explained` has one line per key if the user asked for an
-/// explanation, and is empty otherwise.
+/// Draws the view. The last line of the view shows `keys`. `explained` explains the keys, with one line per key, if the
+/// user asked for this; otherwise, it is empty.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };
@@ -77,8 +77,8 @@ impl Parts {
             model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
         let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
-        // The list of steps grows during a run. The list always gets the same number of lines, so that the height of
-        // the charts does not change.
+        // The list of steps grows during a run. The list always gets the same number of lines, so the height of the
+        // charts does not change.
         let most_steps = room.min(3 + room / 3);
         let steps = filled(steps(model, most_steps), most_steps);
         room -= most_steps;
@@ -87,7 +87,7 @@ impl Parts {
     }
 }
 
-/// The area of the view, and the row in which the next line is drawn.
+/// The area of the view, and the row of the next line.
 struct Page<'p, 'f> {
     frame: &'p mut Frame<'f>,
     area: Rect,
@@ -301,7 +301,8 @@ mod tests {
         drawn(&Model::new(String::new(), String::new(), 0.0), 80, 24);
     }
 
-    /// The number of lines of each part stays the same, also before the first measurement and when a new step begins.
+    /// The number of lines of each part must stay the same, also before the first measurement and when a new step
+    /// begins.
     #[test]
     fn no_row_jumps_while_figures_come_and_go() {
         let mut full = model();

@@ -1,4 +1,4 @@
-//! Fits lines to the screen: cuts them with an ellipsis, or adds empty lines up to a fixed number.
+//! Fits lines to the screen: cuts long lines with an ellipsis, and adds empty lines up to a fixed number.
 
 use ratatui_core::text::{Line, Span};
 
@@ -21,7 +21,7 @@ pub(super) fn fit(line: Line<'static>, width: usize) -> Line<'static> {
     Line { spans, ..line }
 }
 
-/// Cuts or extends a list of lines to a fixed number, so that the parts below the list do not move.
+/// Cuts or extends a list of lines to a fixed number, so the parts below the list do not move.
 pub(super) fn filled(mut lines: Vec<Line<'static>>, number: usize) -> Vec<Line<'static>> {
     lines.resize(number, Line::default());
     lines

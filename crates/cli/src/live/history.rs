@@ -1,6 +1,6 @@
 //! The history of a run for the view: a list of moments (short periods, each with its figures). When the list becomes
-//! longer than [`MAX_MOMENTS`], pairs of neighbouring moments are merged. The memory for the history of a long run is
-//! thus limited.
+//! longer than [`MAX_MOMENTS`], loadline merges pairs of neighbouring moments. This limits the memory for the history
+//! of a long run.
 
 /// Maximum number of moments in the history.
 const MAX_MOMENTS: usize = 512;
@@ -12,7 +12,7 @@ pub(crate) struct Moment {
     pub(crate) seconds: f64,
     /// Completed requests per second.
     pub(crate) completed: f64,
-    /// Median response time, microseconds.
+    /// Median response time, microseconds. For merged moments, the mean of their medians.
     pub(crate) p50_us: f64,
     /// 99th percentile of the response time, microseconds. For merged moments, the largest of their 99th percentiles.
     pub(crate) p99_us: f64,
@@ -39,7 +39,7 @@ impl Moment {
     }
 }
 
-/// The history of a run; see the module documentation.
+/// The history of a run: a list of moments, at most [`MAX_MOMENTS`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,

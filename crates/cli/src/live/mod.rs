@@ -1,5 +1,6 @@
-//! The full-screen view of a run. The thread that conducts the run updates the state, and a separate thread draws it
-//! four times per second. The drawing delays the conducting thread at most while the state is copied.
+//! The full-screen view of a run. The thread that conducts the run updates the state, and a separate thread draws the
+//! view four times per second. The conducting thread waits for the drawing thread only while this thread copies the
+//! state.
 
 mod axis;
 mod backend;
@@ -28,7 +29,7 @@ pub(crate) use sides::Uses;
 
 /// Time between two drawings of the view.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
-/// Maximum time between two checks whether the run has ended.
+/// Maximum time between two checks for the end of the run.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// State of a run, which the conducting thread and the view share.
@@ -47,11 +48,11 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct Flags {
-    /// True if the run has ended, so that the view must end, too.
+    /// True if the run has ended. The view must then end, too.
     end: AtomicBool,
     /// True if the user has asked to end the run.
     quit: AtomicBool,
-    /// Number of times that the user raised the rate, minus the number of times that the user lowered it.
+    /// Number of times that the user raised the rate, minus the number of times that the user lowered the rate.
     steps: AtomicI32,
 }
 
@@ -79,7 +80,8 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Takes over the terminal and starts the thread that draws. Returns `None` if the terminal is not available.
+    /// Switches the terminal to the full-screen view, and starts the thread that draws. Returns `None` if there is no
+    /// usable terminal.
     pub(crate) fn begin(shared: &Shared) -> Option<Self> {
         give_back_in_a_panic();
         let taken = FullScreen::take().ok()?;
@@ -146,14 +148,14 @@ impl Painter {
             if Instant::now() >= due {
                 due = Instant::now() + DRAW_EVERY;
                 if self.paint().is_err() {
-                    // Drawing fails if the terminal was closed. In that case, SIGHUP ends the run.
+                    // Drawing fails after the user closed the terminal. In that case, SIGHUP ends the run.
                     return;
                 }
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // On many keyboards, = and _ are on the keys of + and -, and differ only by the shift key. These two
-                // keys therefore work, too.
+                // On many keyboards, = is on the same key as +, and _ is on the same key as -. Therefore, = and _ work,
+                // too.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,
@@ -167,12 +169,12 @@ impl Painter {
         self.judge();
         let keys = self.keys();
         let explained = if self.explains { keys::lines(self.by_hand) } else { Vec::new() };
-        // The lock is held only while the state is copied, not during the drawing.
+        // Holds the lock only while it copies the state, not during the drawing.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
     }
 
-    /// Judges the trials so far. The conducting thread does not wait for this judgement.
+    /// Judges the trials so far. The thread that conducts the run does not wait for this judgement.
     fn judge(&self) {
         let unjudged = self.shared.lock().unjudged.take();
         if let Some(mut run) = unjudged {

@@ -13,10 +13,10 @@ use super::sides::{CpuKinds, SideNow};
 
 /// Maximum number of stored lines about steps, of stored notes, and of stored devices.
 const MOST_LINES: usize = 50;
-/// Minimum time between two states from which a rate is computed, seconds.
+/// Minimum time between two states for computing a rate, seconds.
 const APART_S: f64 = 0.15;
 
-/// State of a run in progress (see the module documentation).
+/// State of a run in progress, for the view and the metrics.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     /// Command and target of the run.
@@ -24,7 +24,7 @@ pub(crate) struct Model {
     pub(crate) start: Instant,
     /// Expected length of the whole run in seconds; 0 if unknown.
     pub(crate) budget_s: f64,
-    /// True for `watch`, which generates no load, so only counters are known.
+    /// True for `watch`, which generates no load. Only counters are then known.
     pub(crate) watches: bool,
     /// Planned rate of an open loop, requests per second, if the user may change it during the run.
     pub(crate) rate: Option<f64>,
@@ -55,7 +55,7 @@ pub(crate) struct Model {
     pub(crate) busiest: Vec<Device>,
     /// Heading of the list of steps.
     pub(crate) steps_head: String,
-    /// One line per finished step; at most [`MOST_LINES`], the newest ones.
+    /// One line per finished step, for the newest [`MOST_LINES`] steps.
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
     /// The run so far. The view's thread takes this run out of the model and judges it.
@@ -105,7 +105,7 @@ impl Model {
         self.past = self.totals();
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
-        // Figures of the previous step would look like figures of the new step.
+        // Removes the figures of the previous step, because they would look like figures of the new step.
         self.moment = None;
         self.since = Default::default();
     }
@@ -132,7 +132,7 @@ impl Model {
         self.now = now;
     }
 
-    /// Returns a line about a server that is only watched, or `None` before there are two samples.
+    /// Returns a line about the server of `loadline watch`; `None` before there are two samples.
     pub(crate) fn line(&self) -> Option<String> {
         let side = self.sides.last()?;
         let cpu = side.cpu?;
@@ -156,7 +156,7 @@ impl Model {
         ))
     }
 
-    /// Records the newest samples of both sides. If no side has a new sample, the previous samples stay.
+    /// Records the newest samples of both sides. If no side has a new sample, keeps the previous samples.
     pub(crate) fn see(&mut self, clients: &[Side], server: Option<&Side>) {
         let of_server = server.map(|side| SideNow::of("server", side)).filter(|now| now.cpu.is_some());
         let sides: Vec<SideNow> = SideNow::of_clients(clients).into_iter().chain(of_server).collect();
@@ -242,7 +242,7 @@ impl Totals {
         self.detail.merge(&other.detail);
     }
 
-    /// Returns the difference between these counts and earlier ones.
+    /// Returns the growth of these counts since `earlier`, an earlier copy of them.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             sent: self.sent.saturating_sub(earlier.sent),

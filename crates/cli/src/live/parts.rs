@@ -12,9 +12,9 @@ use super::spread::{MAX_RANGES, name, ranges, strip};
 
 /// Width of a bar in columns.
 const BAR: usize = 24;
-/// Maximum number of client hosts that are named.
+/// Maximum number of client hosts that the view names.
 const HOSTS: usize = 5;
-/// Maximum number of busy devices that are named.
+/// Maximum number of busy devices that the view names.
 const DEVICES: usize = 3;
 
 /// Formats the label of a part, padded to the width of the label column.
@@ -51,8 +51,8 @@ pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'
     parts.iter().enumerate().flat_map(part).collect()
 }
 
-/// Wraps the capacity or the bottleneck into a fixed number of lines. If the text is longer, the rest of the text is
-/// appended to the last line, which the view cuts with an ellipsis.
+/// Wraps the capacity or the bottleneck into a fixed number of lines. Appends the rest of a longer text to the last
+/// line, which the view cuts with an ellipsis.
 fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec<Line<'static>> {
     let text = format!("{} {}", run::visible(&line.value), run::visible(&line.detail));
     let mut rows = report::wrap(text.trim(), width);
@@ -150,8 +150,8 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws, for each side, the CPU time of its busiest host by kind, and the resources that its processes use. If both
-/// sides share a host, the CPU time of this host has one line.
+/// Draws the CPU time of each side's busiest host by kind, and the resources that the side's processes use. If both
+/// sides share a host, draws the CPU time of this host once.
 pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);

@@ -1,14 +1,14 @@
-//! The distribution of the current trial's response times, and a scale for charts that a single outlier does not
-//! flatten.
+//! The distribution of the current trial's response times, and a scale for charts in which a single outlier does not
+//! make all other values small.
 
 use report::{Unit, quantity};
 use run::CoarseHist;
 
-/// Number of ranges into which the response times are divided.
+/// Number of ranges for the response times up to the 99.9 % quantile.
 const RANGES: i32 = 6;
 /// Maximum number of ranges: [`RANGES`], and one range for responses slower than the 99.9 % quantile.
 pub(super) const MAX_RANGES: usize = RANGES as usize + 1;
-/// Share of the values that count as usual.
+/// Share of the values in a chart that count as usual.
 const USUAL: f64 = 0.95;
 /// Factor by which a value must exceed the usual values to count as an outlier.
 const OUTLIER: f64 = 3.0;
@@ -37,13 +37,13 @@ pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '
 const ENDS_WIDTH: usize = 18;
 
 /// Returns a histogram as one line of blocks, and a text that names the response times at both ends of the line. The
-/// line and the text together take at most `columns` columns. The line runs from the 0.1 % quantile to the 99.9 %
-/// quantile of the response times, and more extreme times count at the line's ends. The scale is logarithmic: from
-/// column to column, the times grow by the same factor. A column with any response is visible.
+/// line and the text together take at most `columns` columns. The line covers the times from the 0.1 % quantile to the
+/// 99.9 % quantile, and shorter or longer times count at its ends. The scale is logarithmic: from column to column, the
+/// times grow by the same factor. A column with at least one response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
-    // A fixed width is reserved for the text, so the length of the bar does not change with the times.
+    // The text has a fixed width, so the length of the line does not change with the times.
     let room = columns.checked_sub(1 + ENDS_WIDTH)?;
     let bucket = |us: f64| CoarseHist::bucket((us * 1e3) as u64);
     let (first, last) = (bucket(low_us), bucket(high_us).max(bucket(low_us)));

@@ -1,6 +1,6 @@
 //! Tests with web applications in Python and Go, each with one known limit. `find` must name this limit or report that
-//! it does not know the limit. `find` must not call any other limit sure or proven. The sources are in `applications/`.
-//! Applications that other tests start are not repeated here: see `inside` and `live_count`.
+//! it does not know the limit. `find` must not be sure of any other limit, nor call another limit proven. The sources
+//! are in `applications/`. The tests `inside` and `live_count` start further applications.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ const SURE: f64 = 0.9;
 struct Application {
     /// Language of the application. A program that runs or builds this language must be installed.
     language: Language,
-    /// Name of the limit that the application has. The application gets this name as an argument.
+    /// Name of the application's limit. The application gets this name as an argument.
     limit: &'static str,
     /// IDs of the correct verdicts.
     right: &'static [&'static str],

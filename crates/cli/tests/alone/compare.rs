@@ -13,8 +13,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. No live
-/// server can be slowed by an exact share, so the second run's file is made from the first run's file.
+/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. A test
+/// cannot slow a live server by an exact share, so the function makes the second run's file from the first run's file.
 fn two_runs(dir: &Path) -> [String; 2] {
     let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
     let (url, old) = (format!("http://{}/", server.addr), dir.join("old"));
@@ -136,8 +136,8 @@ fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }
 
-/// Ctrl-C is sent in the middle of the comparison. The windows measured by then are compared, and the exit status
-/// reports the interruption.
+/// The test sends Ctrl-C in the middle of the comparison. loadline must compare the windows that it has measured by
+/// then, and the exit status must report the interruption.
 #[test]
 fn an_interrupted_comparison_of_live_servers_ends_as_one() {
     let _alone = testkit::alone();
@@ -169,7 +169,7 @@ fn dying(port: u16, after_s: f64) -> String {
 enum Turn {
     /// Each response has status 500.
     Failing,
-    /// No connection is accepted, and the open connections are closed.
+    /// The server accepts no connection, and closes the open connections.
     Closed,
     /// Connections stay open, but no response comes.
     Silent,
@@ -290,7 +290,7 @@ fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let cpu = found["comparisons"].as_array().unwrap().iter().find(|c| c["figure"] == "server CPU per request");
     assert!(cpu.is_some_and(|cpu| cpu["ratio"].as_f64().is_some_and(|ratio| ratio > 1.4)), "{found}");
     assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before.clone()]);
-    // A comparison that is killed leaves each server restricted to a part of its CPUs. The next command must give both
+    // After a comparison was killed, each server may use only a part of its CPUs. The next command must give both
     // servers all their CPUs back.
     let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
     let mut killed = command.arg("compare").args(forced).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -1,7 +1,7 @@
-//! The experiment must refute a verdict that follows from wrong counters. A real experiment runs on a server whose CPU
-//! is full. Then the test exchanges the counters of the client and the server in the stored run. From these counters,
-//! `judge` names the wrong side. The measured effects of the experiment's levers (temporary changes) must refute this
-//! verdict.
+//! An experiment must refute a verdict that follows from wrong counters. The test runs a real experiment on a server
+//! whose CPU is full. Then it exchanges the counters of the client and the server in the stored run. From the exchanged
+//! counters, `judge` names the wrong side. The measured effects of the experiment's levers (temporary changes) must
+//! refute this verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,8 +13,8 @@ use testkit::{alone_with_release, bottleneck, json, num, recording, serve, verdi
 /// Names of the counters of the CPU time of a process or a thread.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
 
-/// Returns one flag for each sample of a side: true if the sample lies in the measured window. Samples outside of the
-/// window are not exchanged.
+/// Returns one flag for each sample of a side: true if the sample lies in the measured window. The test does not
+/// exchange samples outside of the window.
 fn measured(side: &Value, window: &Value) -> Vec<bool> {
     let within = |t_s: &Value| (num(&window["begin_s"])..=num(&window["end_s"])).contains(&num(t_s));
     side["recording"]["t_s"].as_array().unwrap().iter().map(within).collect()
@@ -83,7 +83,7 @@ fn old_form(run: &mut Value) -> &mut Value {
 #[test]
 fn the_levers_refute_an_argument_from_falsified_counters() {
     let (_alone, binary) = alone_with_release!("a planted wrong argument");
-    // The server computes long enough per request to use a whole CPU, even on a slow machine.
+    // The server needs so much CPU time per request that it uses a whole CPU on any machine.
     let server = serve(&binary, 1, &["--option", "work_us=2000"]);
     let url = format!("http://{}/", server.addr);
     let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);

@@ -14,20 +14,20 @@ use servers::Server;
 
 /// A planted cause, which the verdict must name.
 enum Planted {
-    /// ID of a cause of waiting, and part of the name of the lock, function or peer that threads wait for.
+    /// ID of a cause of waiting, and a part of the name of the lock, function or peer for which threads wait.
     Wait(&'static str, &'static str),
     /// A full pool of workers: the number and the name of the child processes.
     Pool(u32, &'static str),
     /// A function that uses the CPU. The function's name contains one of these texts.
     Function(&'static [&'static str]),
-    /// ID of a verdict. Nothing more is expected, because the cause inside the process cannot be seen from outside.
+    /// ID of a verdict. The test expects nothing more, because loadline cannot see the cause inside the process.
     Verdict(&'static str),
     /// ID of a cause that must not be found.
     Without(&'static str),
 }
 
-/// Returns true if the verdict is as expected. For a planted cause, the verdict's sentence must begin with the finding
-/// that names this cause.
+/// Returns true if the run has the expected verdict or finding. For a planted cause, the verdict's sentence must begin
+/// with the finding that names this cause.
 fn is_named(run: &Value, planted: &Planted) -> bool {
     let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default();
     let list = |name: &str| run["findings"][name].as_array().cloned().unwrap_or_default();
@@ -111,7 +111,7 @@ applications! {
     a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
 }
 
-/// loadline's own server, with causes that its options plant.
+/// Tests loadline's own server, in which options plant the causes.
 #[test]
 fn own_servers_name_their_planted_causes() {
     let (_alone, binary) = alone_with_release!("own servers");

@@ -1,6 +1,6 @@
 //! Tests about connects to real servers. The verdict must report a listen queue that is too short (`accept-queue`) as
 //! the bottleneck, even if other programs run. In another test, a growing connection pool must not overload the listen
-//! queue. The tests need the release binary, because relative speeds matter.
+//! queue. The tests need the release binary, because their results depend on the relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ fn a_backlog_of_five_is_named_even_if_other_programs_run() {
     let quiet = load(&binary, server.addr, "5000");
     assert_eq!(bottleneck(&quiet), "accept-queue", "{}", verdict(&quiet));
     // The busy loops disturb the server like a compiler that runs at the same time. The generator must wait for its
-    // CPU, too, but this does not fill the listen queue.
+    // CPU, too, but this wait does not fill the listen queue.
     let hogs = [Hog::on(0, 1), Hog::on(1, 1)];
     let busy = load(&binary, server.addr, "5000");
     drop(hogs);
@@ -39,8 +39,8 @@ fn the_default_pool_does_not_overload_the_listen_queue_of_nginx() {
     let hogs = Hog::on(1, 2);
     let full =
         json(&binary, &["load", &format!("http://{}/file", server.addr), "--connections", "32", "--duration", "2s"]);
-    // The rate is 80 % of the throughput that the server has beside the busy loops. At this rate, the server pauses but
-    // is not overloaded.
+    // The rate is 80 % of the throughput that the server has beside the busy loops. At this rate, the server has pauses
+    // but is not overloaded.
     let rate = 0.8 * num(&full["trials"][0]["completed_rate"]);
     let run = load(&binary, server.addr, &format!("{rate:.0}"));
     drop(hogs);

@@ -1,6 +1,6 @@
 //! Tests of levers (temporary changes by an experiment) that tell limits with similar symptoms apart. Taking whole CPUs
-//! away shows whether the requests are served one after the other or on all CPUs at once. Doubling the load shows
-//! whether the server is full, or the clients only wait because the server is far away.
+//! away distinguishes a server that handles one request at a time from a server that uses all CPUs at once. Doubling
+//! the load distinguishes a full server from a distant server, for which the clients only wait.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -44,8 +44,8 @@ for child in children:
     os.kill(child, 9)
 "#;
 
-/// Returns the throughput with fewer CPUs divided by the throughput with all CPUs, and the run. Returns `None` if the
-/// test is skipped.
+/// Returns the throughput with fewer CPUs divided by the throughput with all CPUs, and the run. Skips the test and
+/// returns `None` if a program is missing.
 fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)> {
     let Some(python) = program("python3") else {
         skip(test, "python3 is not installed");

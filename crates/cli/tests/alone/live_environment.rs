@@ -1,6 +1,6 @@
 //! Tests of limits outside of the server: a link with a limited rate, a firewall that drops connects, and a CPU quota
-//! of the generator. A further test has a server that is too slow for many measurements. `find` must not claim with
-//! certainty that something else is the limit.
+//! of the generator. A further test has a server that is too slow for many measurements. `find` must not be sure of any
+//! other limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -39,8 +39,9 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     );
 }
 
-/// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. Such a link delays answers in the same way as a
-/// server that limits its rate. Only the server's round-trip time and its unacknowledged bytes tell the two apart.
+/// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. This link delays answers in the same way as a
+/// server that limits its rate. Only the server's round-trip time and its unacknowledged bytes distinguish the link
+/// from such a server.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";
@@ -79,7 +80,8 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
 }
 
 /// All levers on the generator (temporary changes by an experiment) run in the generator's control group. The quota
-/// therefore also throttles the lever's thread, which takes less CPU time from the generator than intended.
+/// therefore also throttles the lever's thread. As a result, this thread takes less CPU time from the generator than
+/// intended.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");
@@ -106,8 +108,8 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
     is_not_sure_of_another(&run, &["client-cpu"]);
 }
 
-/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for such a
-/// slow server, an experiment must fit into the default budget.
+/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for a server
+/// of this speed, an experiment must fit into the default budget.
 #[test]
 fn a_server_of_five_requests_a_second_gets_an_experiment() {
     let (_alone, binary) = alone_with_release!("a slow server");

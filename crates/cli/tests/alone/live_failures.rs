@@ -1,6 +1,6 @@
 //! Tests of loads and failures that earlier versions misjudged. Examples are requests sent before earlier answers
 //! arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
-//! descriptors. Another example is CPUs that no program fills by itself, but all programs together fill.
+//! descriptors. A further example is a set of programs that fill the CPUs only together.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -98,7 +98,7 @@ fn cpus_that_three_processes_fill_together_are_the_limit() {
         return skip("CPUs full in sum", "nginx is not installed");
     };
     let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "20s"]));
-    // The upstream may also be named as the limit, because its CPUs are full.
+    // The verdict may also name the upstream as the limit, because its CPUs are full.
     let behind = &run["findings"]["bottleneck"]["waits_for"];
     let is_upstream = behind["address"] == upstream.addr.to_string() && behind["limit"] == "cpu";
     let right = match bottleneck(&run) {

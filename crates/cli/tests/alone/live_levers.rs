@@ -1,7 +1,7 @@
 //! Tests of levers (temporary changes by an experiment) that change the load: keeping connections open, and more
 //! generator threads. In each test, a real server has the limit that the lever reveals. (The lever `window` needs a
-//! long round-trip time, and is tested in `live_window.rs`.) These tests need the release binary, because relative
-//! speeds matter.
+//! long round-trip time, and is tested in `live_window.rs`.) These tests need the release binary, because their results
+//! depend on the relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ fn effect(run: &Value, lever: &str) -> [f64; 3] {
 }
 
 /// Every 50 ms, the server accepts four connections, and then answers at once. A client that keeps its connection waits
-/// for an accept only once.
+/// only once for the server to accept it.
 #[test]
 fn a_slow_accept_is_proven_by_keeping_connections() {
     let (_alone, binary) = alone_with_release!("proof of accept-queue");

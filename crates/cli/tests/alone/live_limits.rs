@@ -1,5 +1,5 @@
 //! Tests of limits that the operating system sets, on real servers. `find` must name a CPU quota, a memory limit and a
-//! disk. These tests need the release binary, because relative speeds matter.
+//! disk. These tests need the release binary, because their results depend on the relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -38,12 +38,12 @@ struct DiskWork {
     each: &'static str,
 }
 
-/// Reads that keep the disk busy for long, but the CPUs and loopback only briefly.
+/// Reads that use the disk for a long time, but the CPUs and loopback only for a short time.
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// Writes that are each flushed to the disk, as in a server that must not lose records which it has acknowledged. With
-/// six writes per request, the disk takes most of the time.
+/// Writes with a flush to the disk after each write, as in a server that must not lose acknowledged records. With six
+/// writes per request, the disk takes most of the time.
 const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
     piece: 2 << 20,
     open: "os.O_RDWR",
@@ -83,8 +83,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 /// Number of threads that access the disk at the same time. `find` uses at most this number of connections.
 const AT_ONCE: u32 = 16;
 /// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
-/// which the disk reads, a CPU has to do some work. With small pages, this work would take nearly as long as the read
-/// does on some disks.
+/// which the disk reads, a CPU has to do some work. On some disks, this work would take nearly as long as the read
+/// itself with small pages.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -96,7 +96,7 @@ def memory():
 "#;
 
 /// Maximum share of a CPU that the disk work may take by itself. The rest of the server's work needs about as much CPU
-/// time as the disk work. If the disk work took more, CPU and disk would become full at about the same load.
+/// time as the disk work. If the disk work took a larger share, CPU and disk would become full at about the same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
@@ -135,15 +135,16 @@ fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, Strin
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the limit. The disk's speed is measured before any load, so the
-/// choice of the disk does not depend on the verdict. If there is no such disk, the error says what the machine lacks.
+/// Creates a file on a disk that is slow enough to be the limit. The function measures the disk's speed before any
+/// load, so the choice of the disk does not depend on the verdict. If there is no such disk, the error says what the
+/// machine lacks.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
-    // The directory for temporary files may be in memory, so it is not used.
+    // The usual directory for temporary files may be in memory, so the test uses another directory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, vec![b'x'; 128 << 20]).map_err(|e| format!("cannot write 128 MiB: {e}"))?;
     std::fs::File::open(&file).and_then(|f| f.sync_all()).map_err(|e| format!("cannot flush 128 MiB: {e}"))?;
-    // The smallest of up to ten measurements is used, because other programs increase the CPU time of disk work.
+    // Uses the smallest of up to ten measurements, because other programs increase the CPU time of disk work.
     let mut share = f64::INFINITY;
     for _ in 0..10 {
         share = share.min(share_alone(work, python, &file)?);
@@ -248,7 +249,7 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
     // dd drops the file from the page cache. Otherwise, the file's pages would count as memory of the test's own
-    // control group, not of the server's.
+    // control group, and not as memory of the server's control group.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

@@ -1,6 +1,6 @@
 //! Tests of verdicts that experiments prove on real servers. `prove` uses its levers (temporary changes) under a steady
-//! load, and throughput must change as the verdict predicts. These tests need the release binary, because relative
-//! speeds matter.
+//! load, and throughput must change as the verdict predicts. These tests need the release binary, because their results
+//! depend on the relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -36,7 +36,7 @@ fn effect<'a>(run: &'a Value, lever: &str) -> &'a Value {
     all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {}", run["findings"]["proof"]))
 }
 
-/// A request set whose requests use a token from an answer of 24 KiB, like the token of a login.
+/// A request set in which requests use a token from an earlier answer of 24 KiB, as after a login.
 const TOKEN: &str = r#"
 order = "sequence"
 
@@ -112,8 +112,8 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    // One in 20 intervals of 95 % confidence misses the true value. If the intervals are made wider by half, only one
-    // in 300 misses it.
+    // One in 20 intervals of 95 % confidence misses the true value. With intervals that are wider by half, only one
+    // interval in 300 misses the true value.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
@@ -153,8 +153,8 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // A period of the quota lasts 50 ms. A slot (short part) of the experiment contains eight periods. Half a period
-    // more or less therefore changes the CPU time in a slot only slightly.
+    // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods.
+    // Therefore, half a period more or less changes the CPU time in a slot only slightly.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();

@@ -14,7 +14,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// Checks that a run contains everything that a run with HTTP contains.
+/// Checks that a run contains a capacity, the server's cost per request and a verdict, as a run with HTTP does.
 fn whole(what: &str, run: &Value) {
     let findings = &run["findings"];
     let rate = findings["capacity"]["rate"].as_f64().unwrap_or_default();
@@ -23,7 +23,7 @@ fn whole(what: &str, run: &Value) {
     assert!(!id.is_empty(), "{what}: {}", findings["bottleneck"]);
     let loaded =
         |trial: &&Value| trial["total"]["completed"].as_u64().or(trial["completed"].as_u64()).unwrap_or(0) > 100;
-    // The last step with many completed requests is checked. In a later step, the server may answer too late.
+    // Checks the last step with many completed requests. In a later step, the server may answer too late.
     let steps = || run["trials"].as_array().unwrap().iter().filter(|t| t["kind"] == "sweep");
     let trial = steps().rev().find(loaded).unwrap();
     let cpu = &trial["server"]["costs"]["process_cpu_us"]["per_request"];
@@ -78,8 +78,8 @@ Server(sys.argv[1], Handler).serve_forever()
 }
 
 /// The server handles one request at a time, each in 2.5 ms of wall clock time. If a busy machine delays the server,
-/// the server catches up afterwards, so its mean rate is exact. The server allows four streams per connection. With
-/// eight requests per connection, four must therefore wait.
+/// the server catches up afterwards, so its mean rate is exact. The server allows four streams per connection. The load
+/// has eight requests per connection, so four of them must wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"

@@ -1,5 +1,5 @@
-//! Tests of `loadline waits` with real servers. The command must name a lock and a computing thread that the test adds,
-//! and name no lock in servers without one.
+//! Tests of `loadline waits` with real servers. The command must name the lock and the computing thread in the servers
+//! of these tests. It must name no lock in servers without a lock.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -72,7 +72,7 @@ const NODE: &str = "require('http').createServer((q, r) => { \
     require('crypto').pbkdf2Sync('a', 'b', 20000, 64, 'sha512'); r.end('ok') }).listen(+process.argv[1], '127.0.0.1')";
 
 /// Maximum share of a CPU that the sampling may use. In an unoptimised build, unwinding a stack takes about twice as
-/// long as in an optimised one.
+/// long as in an optimised build.
 const MAX_COST: f64 = if cfg!(debug_assertions) { 0.02 } else { 0.01 };
 
 /// Loads a server with a few clients, and samples the server's threads during the load.

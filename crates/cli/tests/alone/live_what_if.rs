@@ -1,6 +1,7 @@
-//! Compares predictions of `what-if` with measurements. A prediction is made from a run; then the server is really
-//! changed, and measured again. Each of five predictions must be within its tolerance, and at least four of the five
-//! intervals must contain the measured result. The test needs the release binary, because relative speeds matter.
+//! Compares predictions of `what-if` with measurements. Each test makes a prediction from a run, then really changes
+//! the server and measures it again. Each of five predictions must be within its tolerance, and at least four of the
+//! five intervals must contain the measured result. The test needs the release binary, because its result depends on
+//! the relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +20,7 @@ fn found(binary: &Path, server: &Running, out: &Path) -> Value {
 }
 
 /// Returns the median of the throughputs in each second of a load. Seconds in which the machine stalls hardly change a
-/// median. Whole seconds are used because ten periods of the CPU quota fit into each.
+/// median. The function uses whole seconds, because each second contains ten periods of the CPU quota.
 #[track_caller]
 fn completed(run: &Value) -> f64 {
     let tenths = run["trials"][0]["measured"]["series_completed"].as_array().unwrap();
@@ -37,17 +38,17 @@ fn came(binary: &Path, server: &Running) -> f64 {
     completed(&run)
 }
 
-/// A prediction, and the result that was measured after the change.
+/// A prediction, and the measured result after the change.
 struct Predicted {
     what: &'static str,
-    /// Largest allowed error of the prediction, as a share of the measured result.
+    /// Maximum error of the prediction, as a share of the measured result.
     share: f64,
     answer: Value,
     came: f64,
 }
 
 impl Predicted {
-    /// Creates a prediction whose largest allowed error is a tenth.
+    /// Creates a prediction whose maximum error is a tenth of the result.
     fn new(what: &'static str, answer: Value, came: f64) -> Option<Self> {
         Some(Self { what, share: 0.1, answer, came })
     }
@@ -147,7 +148,8 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// The two workers share caches and a memory bus. The model ignores that this sharing makes each worker slower.
+/// The two workers share caches and a memory bus. This sharing makes each worker slower, but the model does not include
+/// the slowdown.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

@@ -1,6 +1,6 @@
-//! Tests with a long round-trip time between client and server, and small socket buffers at one of the two. `find` must
-//! name the buffer as the limit, because only one TCP window can be sent per round trip. The hosts are network
-//! namespaces of a testbed, so root is not needed. These tests need the release binary.
+//! Tests with a long round-trip time between client and server, and small socket buffers at one of them. `find` must
+//! name the buffer as the limit, because TCP can send only one window per round trip. The hosts are network namespaces
+//! of a testbed, so root is not needed. These tests need the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

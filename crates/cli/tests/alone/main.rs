@@ -1,5 +1,5 @@
-//! Tests whose result depends on a measurement. Each of these tests needs the machine for itself. `make verify` runs
-//! these tests.
+//! Tests whose results depend on measurements. While one of these tests runs, no other test may run on the machine.
+//! `make verify` runs these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;

@@ -1,5 +1,5 @@
-//! A near tie: redis-server runs on one CPU and the generator on another, and both CPUs are nearly full. Of several
-//! searches, no two may give different verdicts with high confidence. The searches must also agree about the share of
+//! Test of a near tie: redis-server runs on one CPU and the generator on another CPU, and both CPUs are nearly full. If
+//! several searches are confident, they must all give the same verdict. The searches must also agree about the share of
 //! throughput that each CPU explains.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -45,8 +45,8 @@ fn messages_of_the_profile_have_the_published_sizes() {
     for (trial, (up, down)) in trials.iter().zip([(60.0, 2108.0), (120.0, 8312.0), (60.0, 12_348.0)]) {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
-        // A read consists of two requests, and the end of the trial may interrupt it. Up to the bytes of one further
-        // read are therefore allowed.
+        // A read consists of two requests, and the end of the trial may interrupt a read. Therefore, the test allows
+        // the bytes of one further read.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
@@ -78,7 +78,7 @@ fn clients_are_added_on_every_kind_of_medium() {
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
             let use_ = trial["axes"]["wire_use"].as_f64();
             assert_eq!(use_.is_some(), medium != "loopback", "{medium}");
-            // No wire carries more than its rate, except for a burst that may pass after an idle time.
+            // No wire carries more than its rate, except for a burst after an idle time.
             assert!(use_.is_none_or(|u| u > 0.001 && u < 1.5), "{medium}: {use_:?}");
         }
         assert!(!run["findings"]["conclusions"].as_array().unwrap().is_empty());

@@ -1,6 +1,6 @@
-//! Two levers (temporary changes by an experiment) prove that a medium (emulated network) is full: one slows the
-//! medium, the other makes requests longer. After the experiment, the medium has its full speed again, even if loadline
-//! was killed.
+//! Tests of two levers (temporary changes by an experiment) that prove that a medium (emulated network) is full. The
+//! first lever slows the medium, and the second lever makes requests longer. After the experiment, the medium must have
+//! its full speed again, even if loadline was killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

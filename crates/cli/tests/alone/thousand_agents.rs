@@ -1,5 +1,5 @@
-//! One conductor (the process that controls a run) with a thousand agents (generator processes) on one machine. The
-//! conductor must need no more memory than docs/explanation/hosts.md states.
+//! Test of one conductor (the process that controls a run) with a thousand agents (generator processes) on one machine.
+//! The conductor must need no more memory than docs/explanation/hosts.md states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

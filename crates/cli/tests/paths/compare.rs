@@ -10,8 +10,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// No other program uses the ports chosen here. Two commands start servers on these ports. Both servers must have ended
-/// after the comparison.
+/// Two commands start servers on free ports. Both servers must have ended after the comparison.
 #[test]
 fn compare_starts_compares_and_ends_servers() {
     let _alone = testkit::alone();

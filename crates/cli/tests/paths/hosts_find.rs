@@ -25,7 +25,7 @@ fn find_on_other_hosts_has_evidence_from_the_server_and_equal_counts() {
         let clock_us = num(&trial["measured"]["apart"]["clock_us"]);
         assert!(clock_us > 0.0);
         // Network namespaces share the machine's clock, so any clock offset that loadline measures is an error. This
-        // error is at most the round-trip time.
+        // error must be at most the round-trip time.
         let loads = trial["host_loads"].as_array().unwrap();
         assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() <= clock_us), "{loads:?}");
         let of_hosts: u64 = loads.iter().map(|load| load["completed"].as_u64().unwrap()).sum();

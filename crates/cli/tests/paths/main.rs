@@ -1,5 +1,5 @@
-//! The main uses of the program, with one test for each. Each test measures something, and needs the machine for
-//! itself.
+//! Tests of the main uses of the program, with one test for each use. Each test measures something, so no other test
+//! may run at the same time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod compare;

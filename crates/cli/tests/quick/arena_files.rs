@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a command that must be refused, and returns its error.
+/// Runs a command that loadline must refuse, and returns the error.
 fn refused(dir: &Path, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_loadline")).arg("arena").args(arguments).current_dir(dir).output();
     let output = output.unwrap();

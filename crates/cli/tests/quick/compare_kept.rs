@@ -1,5 +1,5 @@
-//! Tests of `loadline compare` with stored runs. Every old run can be compared. A run that cannot be compared causes a
-//! clear error.
+//! Tests of `loadline compare` with stored runs. loadline must compare every old run that it can read. For any other
+//! run, it must print a clear error.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -23,7 +23,8 @@ fn every_old_run_compares_with_itself_in_every_form() {
         let file = file.to_str().unwrap();
         let output = compare(&[file, file, "--json"]);
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        // Each run is compared with itself. Some runs have too few windows to show that there is no difference.
+        // Each run is compared with itself. Some runs have too few measured windows to show that there is no
+        // difference.
         let status = if found["outcome"] == "passed" { 0 } else { 3 };
         assert_eq!(output.status.code(), Some(status), "{name}: {}", text(&output));
         assert_eq!(compare(&[file, file, "--undecided", "pass"]).status.code(), Some(0), "{name}");

@@ -36,7 +36,7 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
     if !has(TEST, "prlimit") || !has(TEST, "setpriv") {
         return;
     }
-    // [`USER`] may have no access to the build directory, so the program is linked or copied to another directory.
+    // [`USER`] may have no access to the build directory, so the test links or copies the program to another directory.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = dir.path().join("loadline");

@@ -1,5 +1,5 @@
-//! Tests of the first answer, which loadline requests before a load. If the answer counts as a failure, loadline shows
-//! it, and no load follows. If the answer is a redirect, the message says so.
+//! Tests of the first answer, which loadline requests before a load. If the answer counts as a failure, loadline must
+//! show the answer and start no load. If the answer is a redirect, the message must say so.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,5 @@
-//! Tests of servers that speak first. No request may be sent on a connection before the server's greeting has arrived.
+//! Tests of servers that send a greeting first. loadline must not send a request on a connection before the greeting
+//! has arrived.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -1,6 +1,6 @@
-//! Tests of server models that divide connections into groups, with one thread per group. The server runs out of file
-//! descriptors, so that its next group cannot start or cannot serve. The connections of this group must be reset and
-//! reported, and never be left hanging. The other groups must continue.
+//! Tests of server models that divide connections into groups, with one thread per group. The server has too few file
+//! descriptors left for its next group to start or to serve. The server must reset and report the connections of this
+//! group, and must not leave them open without an answer. The other groups must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use testkit::{Running, binary, free_port, has};
 
 /// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
-/// descriptor of the connection itself. In the first case, these descriptors suffice for nothing. In the second case,
-/// they suffice for the group's waker. In the third case, they suffice for its waker and its ring, but not for all
-/// events.
+/// descriptor of the connection itself. In the first case, no descriptor is left for the group. In the second case, one
+/// descriptor is left, for the group's waker. In the third case, the descriptors suffice for the group's waker and its
+/// ring, but not for all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -39,8 +39,8 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of groups that a server has. There are two groups instead of one if the first group still had the
-/// connection that tested the server's start.
+/// Returns the number of groups that a server has. There may be two groups instead of one, if the connection that
+/// tested the server's start was still in the first group.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());

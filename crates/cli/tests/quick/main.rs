@@ -1,4 +1,4 @@
-//! Tests of the program as a user sees it. These tests need no long load, so each takes only a second or two.
+//! Tests of the program as a user sees it. These tests need no long load, so each of them takes only a second or two.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arena_files;

@@ -1,5 +1,5 @@
-//! Tests of mistakes on the command line. For each mistake, loadline prints one sentence, which names what the user
-//! wrote and what to do instead.
+//! Tests of mistakes on the command line. For each mistake, loadline must print one sentence, which names the mistake
+//! and the right command or value.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -44,7 +44,7 @@ fn a_mistake_is_answered_in_the_words_of_the_command_line() {
     }
 }
 
-/// The program that reads standard error may have ended, as in `2>&1 | head -1`.
+/// The test simulates a program that reads standard error and has ended, as in `2>&1 | head -1`.
 #[test]
 fn a_closed_standard_error_is_no_panic() {
     let mut command = Command::new(binary!());

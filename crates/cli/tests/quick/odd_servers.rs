@@ -107,7 +107,7 @@ fn failures_that_begin_at_a_moment_are_told_with_it() {
     assert!(text.contains("\"token expired\""), "{text}");
 }
 
-/// Of ten answers, one is cut off within its body, and another has more bytes than its Content-Length says.
+/// Of ten answers, one ends within its body, and another has more bytes than its Content-Length says.
 #[test]
 fn cut_and_surplus_bodies_are_one_failure_each() {
     let odd = || {

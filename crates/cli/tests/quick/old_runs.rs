@@ -32,8 +32,8 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
     // At 400 requests per second, the server answers in 88 us. If a single client sends each request right after an
     // answer, the server answers in 2 ms. Version 0.1.0 concluded that the server has one worker that needs 2 ms. In
-    // fact, the server's only thread limits the rate on purpose. Requests stay unread if the thread is overloaded, but
-    // also if the thread still works after it has answered. The verdict must therefore be sure of neither cause.
+    // fact, the server's only thread limits the rate on purpose. Unread requests show an overloaded thread, or a thread
+    // that still works after it has answered. The verdict must therefore not be sure of either cause.
     let (before, unsure) = (&then.findings.bottleneck, &now.findings.bottleneck);
     assert!(before.id == "server-concurrency" && before.confidence >= 0.8, "{before:?}");
     assert!(unsure.id == "server-concurrency" && unsure.confidence <= 0.7, "{unsure:?}");
@@ -62,7 +62,8 @@ fn old_runs_are_drawn_in_every_form() {
             assert!(text.len() > 500, "{name} as {}: {text}", form.name);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(form.name != "text" || widest <= Some(80), "{name}: {widest:?} columns\n{text}");
-            // Output forms for people must show the verdict, and output forms for programs must show the counts.
+            // Output forms that people read must show the verdict, and output forms that programs read must show the
+            // counts.
             let words: Vec<String> = match form.name {
                 // The report of an experiment has a verdict in each row of its table, instead of one verdict for the
                 // whole run.

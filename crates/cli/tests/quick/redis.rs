@@ -1,4 +1,4 @@
-//! Tests with redis-server: loadline's counts must equal those of the server.
+//! Tests with redis-server: loadline's counts must equal the server's own counts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn server(test: &str, password: Option<&str>) -> Option<Running> {
     Some(Running::start(command, port, dir))
 }
 
-/// Returns two of the server's counts for a command: how often it was called, and how often it failed.
+/// Returns two of the server's counts for a command: the number of calls, and the number of failed calls.
 fn calls(server: &Running, command: &str) -> (u64, u64) {
     let mut stream = TcpStream::connect(server.addr).unwrap();
     stream.write_all(b"INFO commandstats\r\nECHO end\r\n").unwrap();

@@ -1,4 +1,4 @@
-//! Tests that a load with repeats is stored as one run, and that its repeats are compared with each other.
+//! Tests that loadline stores a load with repeats as one run, and compares its repeats with each other.
 
 use serde_json::Value;
 use std::path::Path;

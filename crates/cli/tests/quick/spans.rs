@@ -1,5 +1,5 @@
-//! Tests of `--spans` and `--otlp`. Spans that a server sends during a run are stored in the run's trial. Figures of
-//! the run are pushed to a receiver of metrics.
+//! Tests of `--spans` and `--otlp`. loadline must store the spans that a server sends during a run in the run's trial,
+//! and push figures of the run to a receiver of metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -113,7 +113,7 @@ fn spans_of_the_server_and_metrics_of_the_load_join() {
     assert!(traces > 2, "{spans}");
     let sum = |name: &str| spans["spans"].as_array().unwrap().iter().find(|sum| sum["name"] == name).unwrap().clone();
     assert_eq!((&sum("GET /")["self_us"], &sum("SELECT")["self_us"]), (&value!(1000.0), &value!(2000.0)));
-    // The measured window may begin or end between two spans of one request. At most one request is affected, because
+    // The measured window may begin or end between two spans of one request. This affects at most one request, because
     // there is only one client.
     let count = sum("SELECT")["count"].as_u64().unwrap();
     assert!(sum("SELECT")["service"] == "shop" && traces - count <= 1, "{spans}");

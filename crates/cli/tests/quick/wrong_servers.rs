@@ -1,5 +1,5 @@
 //! Tests of servers that speak another protocol than the URL says, and of malicious servers. In each case, loadline
-//! prints one clear sentence and does not hang.
+//! must print one clear sentence and must end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,7 +19,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// Runs `load` against a target that cannot be loaded, and returns the error.
+/// Runs `load` against a target that loadline must refuse, and returns the error.
 fn said(url: &str, more: &[&str]) -> String {
     let output = loadline(binary!(), &[&["load", url, "--duration", "100ms", "--timeout", "2s"], more].concat());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,4 +1,4 @@
-//! Helpers for tests of `loadline arena`: they write a file of servers, and make the command.
+//! Helpers for tests of `loadline arena`, which write a file of servers and make the command.
 
 #![allow(clippy::unwrap_used)]
 

@@ -29,7 +29,7 @@ pub(crate) fn up(dir: &Path, test: &str, arguments: &[&str]) -> bool {
     true
 }
 
-/// Waits until these processes, which keep network namespaces alive, have ended.
+/// Waits for the end of these processes, each of which keeps a network namespace in existence.
 pub(crate) fn gone(pids: &[u64]) {
     eventually(|| pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}/ns/net")).exists()).then_some(()));
 }
@@ -39,7 +39,7 @@ pub(crate) fn status(dir: &Path) -> serde_json::Value {
     serde_json::from_str(&said(&loadline(dir, &["status", "--json"]))).unwrap()
 }
 
-/// Returns the IDs of the processes that keep the network namespaces of the first testbed alive.
+/// Returns the IDs of the processes that keep the network namespaces of the first testbed in existence.
 pub(crate) fn holders(status: &serde_json::Value) -> Vec<u64> {
     status[0]["hosts"].as_array().unwrap().iter().map(|h| h["netns_pid"].as_u64().unwrap()).collect()
 }

@@ -1,5 +1,5 @@
-//! Tests of `loadline arena` with live servers: an interrupted comparison is resumed, servers run in containers, and
-//! the generator is throttled.
+//! Tests of `loadline arena` with live servers: a resumed comparison, a server in a container, and a throttled
+//! generator.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -50,7 +50,7 @@ fn a_killed_arena_leaves_no_server() {
     eventually(|| (!listens(port)).then_some(()));
 }
 
-/// A server in a container is started, measured and removed in the same way as a server that a command starts.
+/// loadline must start, measure and end a server in a container in the same way as a server that a command starts.
 #[test]
 fn a_server_in_a_container_is_measured() {
     let test = "a_server_in_a_container";

@@ -1,5 +1,5 @@
-//! Tests of the servers in `examples/arena/arena.toml`. Each server is built and started, and must answer the request
-//! of the load.
+//! Tests of the servers in `examples/arena/arena.toml`. The test builds and starts each server, which must answer the
+//! request of the load.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -51,7 +51,7 @@ fn copied(port: u16) -> tempfile::TempDir {
         assert!(text.contains(PORT), "{}", file.display());
         std::fs::write(&file, text.replace(PORT, &port.to_string())).unwrap();
     }
-    // Builds are kept for later runs of this test, because building axum takes a minute.
+    // The test keeps the builds for later runs, because building axum takes a minute.
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arena-example");
     std::fs::create_dir_all(&built).unwrap();
     std::os::unix::fs::symlink(built, dir.path().join("target")).unwrap();

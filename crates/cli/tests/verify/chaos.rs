@@ -1,5 +1,5 @@
-//! Kills experiments at random moments, with each of several signals, one or two experiments at a time. After the next
-//! command of loadline, the server must be in its original state.
+//! Test that kills experiments at random moments, with several signals, one or two experiments at a time. After the
+//! next command of loadline, the server must be in its original state.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,20 +12,19 @@ use crate::testbed_command::{holders, loadline, said, status, up};
 use serde_json::{Value, json};
 use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually, free_port, signalled};
 
-/// Minimum number of processes that are killed.
+/// Minimum number of processes that the test kills.
 const KILLS: usize = 100;
-/// Minimum number of experiments that are killed as a whole. In half of these cases, only the conductor (the process
-/// that controls the experiment) is killed. In the other half, its agents (processes that generate load and change the
-/// server) are killed, too.
+/// Minimum number of experiments whose conductor (the process that controls the experiment) the test kills. In half of
+/// these cases, the test also kills the conductor's agents (processes that generate load and change the server).
 const KILLED_EXPERIMENTS: usize = 20;
-/// Longest time from Ctrl-C until loadline has ended its experiment and exited.
+/// Maximum time from Ctrl-C until loadline has ended its experiment and exited.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
-/// Number of times that the time from Ctrl-C to the exit is measured. The shortest of these times counts, because other
-/// programs may delay loadline.
+/// Number of measurements of the time from Ctrl-C to the exit. The test uses the shortest time, because other programs
+/// may delay loadline.
 const END_ATTEMPTS: usize = 3;
-/// Number of times that the process of a lever that slows a link is killed.
+/// Number of times that the test kills the process of a lever that slows a link.
 const LINK_KILLS: usize = 12;
-/// Minimum share of rounds in which a lever's change was in effect at the moment of the kill. With a smaller share, the
+/// Minimum share of rounds in which a lever had changed the server at the moment of the kill. With a smaller share, the
 /// test would show little.
 const MIN_CHANGED_SHARE: f64 = 0.2;
 /// Descriptor limit of the server's processes. The lever on descriptors raises only limits of at most 2048.
@@ -125,7 +124,7 @@ impl Victim {
         format!("http://{}/", self.server.addr)
     }
 
-    /// Returns the levers that can be used on this machine.
+    /// Returns the levers that this machine supports.
     fn levers(&self) -> Vec<&'static str> {
         let quota = self.group.as_ref().map(|_| "quota");
         quota.into_iter().chain(["worker", "descriptors"]).collect()
@@ -144,7 +143,7 @@ impl Drop for Victim {
     }
 }
 
-/// Agent (process) of a lever. In place of a conductor, this test starts and controls the agent.
+/// Agent (process) of a lever. This test starts and controls the agent, in the role of a conductor.
 struct LeverAgent(Child);
 
 impl LeverAgent {
@@ -164,12 +163,12 @@ impl LeverAgent {
         agent
     }
 
-    /// Sends a line to the agent. Errors are ignored, because an agent whose lever was refused has already ended.
+    /// Sends a line to the agent. Ignores errors, because an agent whose lever does not work has already ended.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.0.stdin.as_mut().unwrap(), "{line}");
     }
 
-    /// Closes the agent's input, which also happens when a conductor is killed.
+    /// Closes the agent's input. The end of a conductor has the same effect.
     fn hang_up(&mut self) {
         self.0.stdin.take();
     }
@@ -183,7 +182,7 @@ impl LeverAgent {
     }
 }
 
-/// Runs a random command of loadline that does not control the killed experiment.
+/// Runs a random command of loadline that has nothing to do with the killed experiment.
 fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     let mut command = Command::new(binary!());
     match random.u8(0..3) {
@@ -197,8 +196,8 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Numbers of killed processes, of killed experiments, and of rounds. `changed` counts the rounds in which a change was
-/// in effect at the moment of the kill.
+/// Numbers of killed processes, of killed experiments, and of rounds. `changed` counts the rounds in which a lever had
+/// changed the server at the moment of the kill.
 #[derive(Default)]
 struct Count {
     kills: usize,
@@ -263,7 +262,8 @@ fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Cou
     }
     eventually(|| experiments.iter_mut().all(|experiment| !experiment.runs()).then_some(()));
     next_command(random, victim);
-    // If only the conductor was killed, its agents notice this within milliseconds, and undo their changes themselves.
+    // If the test killed only the conductor, its agents find this out within milliseconds, and undo their changes
+    // themselves.
     eventually(|| (victim.state() == victim.before).then_some(()));
 }
 

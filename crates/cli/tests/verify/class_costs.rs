@@ -14,8 +14,8 @@ while time.thread_time() < until: pass
 
 #[test]
 fn the_path_with_five_times_the_cpu_time_costs_most() {
-    // An unoptimised build takes too long to judge the run. Too little time would be left for the rounds that measure
-    // the classes.
+    // An unoptimised build needs a long time to judge the run. It would have too little time left for the rounds that
+    // measure the classes.
     let (_alone, binary) = alone_with_release!("class costs");
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
         return skip("class costs", "python3 is not installed");

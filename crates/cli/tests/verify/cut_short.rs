@@ -1,5 +1,5 @@
-//! Tests of runs that are killed, or whose server stops answering. The measurements must be kept, and the run must be
-//! marked as incomplete.
+//! Tests of runs that are killed, or whose server stops answering. loadline must keep the measurements, and mark the
+//! run as incomplete.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

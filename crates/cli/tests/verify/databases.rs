@@ -64,8 +64,8 @@ pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str
         command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
         json_of(command.env(variable, password))
     };
-    // The load has begun once sessions wait for the lock. Sampling starts only after the symbols of the server's
-    // program have been read, so the first call may find nothing.
+    // The load has begun once sessions wait for the lock. loadline must first read the symbols of the server's program,
+    // so the first call may find nothing.
     eventually(|| sample("2s")["waits"][0]["session"].is_string().then_some(()));
     sample("3s")
 }

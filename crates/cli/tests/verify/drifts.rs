@@ -38,7 +38,7 @@ fn a_leak_is_named_with_its_rate() {
     }
 }
 
-/// Like [`a_leak_is_named_with_its_rate`], but with a load of 60 s. `make soak` runs this test.
+/// Repeats the test [`a_leak_is_named_with_its_rate`] with a load of 60 s. `make soak` runs this test.
 #[test]
 #[ignore = "a minute; part of make soak"]
 fn a_leak_is_named_in_a_minute() {
@@ -51,7 +51,8 @@ fn a_leak_is_named_in_a_minute() {
 fn both_leaks((run, counters): &(Value, Vec<String>)) {
     assert_eq!(*counters, ["process.rss", "process.fds"], "{}", run["findings"]["drifts"]);
     let drifts = &run["findings"]["drifts"];
-    // At 200 requests/s, memory should grow by 200 × 5,000 bytes per second, and the number of open files by 200 / 50.
+    // At 200 requests/s, memory should grow by 200 × 5,000 bytes per second, and the number of open files by 200 / 50
+    // per second.
     let (memory, files) = (num(&drifts[0]["per_s"]), num(&drifts[1]["per_s"]));
     assert!((0.7e6..1.6e6).contains(&memory) && (3.0..5.0).contains(&files), "{memory} {files}");
     let warnings = run["findings"]["trust"]["warnings"].to_string();

@@ -1,4 +1,4 @@
-//! Tests of bad input, and of faults during a run. In each case, loadline must print one clear sentence with advice,
+//! Tests of wrong input, and of faults during a run. In each case, loadline must print one clear sentence with advice,
 //! keep all measurements, and not panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -108,7 +108,7 @@ fn empty_responses_count_as_responses() {
 /// on the time before the abort must be uncertain.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
-    // The title is the first block that is not a note about progress. A long title has several lines.
+    // The title is the first block of the output that is not a note about progress. A long title has several lines.
     let blocks = stdout.trim_start().split("\n\n").map(|block| block.trim_start().replace('\n', " "));
     let title = blocks.into_iter().find(|block| !block.starts_with("note:")).unwrap_or_default();
     let incidents = run["trials"].as_array().into_iter().flatten().flat_map(|t| t["incidents"].as_array());
@@ -197,11 +197,11 @@ fn a_generator_that_dies_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        // If a generator is killed between two steps, a new one takes its place without an error. In that case, the new
-        // generator is killed, too.
+        // If the test kills a generator between two steps, a new generator takes its place without an error. In that
+        // case, the test kills the new generator, too.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
-                // An error is ignored, because the process may have ended by itself.
+                // Ignores an error, because the process may have ended by itself.
                 let _ = signalled(child, "KILL");
             }
             has_ended(pid).then_some(())
@@ -270,11 +270,11 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // A process here has descriptors for 26 connections besides its own descriptors, so four agents (generator
-    // processes) hold the hundred connections. The connection of the test request is the 101st.
+    // With this limit, a process has descriptors for 26 connections, so four agents (generator processes) hold the
+    // hundred connections. The connection of the test request is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    // If the machine stalls, incidents of the kind "silence" may be reported, too. Incidents of any other kind are not
-    // allowed.
+    // If the machine stalls, loadline may also report incidents of the kind "silence". Incidents of any other kind are
+    // not allowed.
     let of_a_server = |incident: &Value| incident["kind"] != "silence";
     let incidents = run["trials"][0]["incidents"].as_array();
     assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");
@@ -346,8 +346,8 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// Tests the limits that a user sets: an objective, and expectations on the result. If one of these limits is missed,
-/// the output names the limit, and the exit status is 1.
+/// Tests the limits that a user sets: an objective, and expectations on the result. If the run misses one of these
+/// limits, the output must name the limit, and the exit status must be 1.
 #[test]
 fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);

@@ -54,7 +54,8 @@ fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
 }
 
 fn all() -> Vec<(&'static str, Hostile)> {
-    // A header of 4,000 bytes is put into the header table. The rest of the block refers to this header 12,000 times.
+    // The block puts a header of 4,000 bytes into the header table. The rest of the block refers to this header 12,000
+    // times.
     let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
     let redis = Hostile {
@@ -136,12 +137,12 @@ fn memory_is_bounded_during_a_flood() {
     for (what, hostile) in all() {
         let url = start(hostile);
         // The server runs in the process of this test. Reading the symbols of this process would take more memory than
-        // all data that the server sends, so no stacks are sampled.
+        // all data that the server sends, so the load samples no stacks.
         let args = ["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--no-stacks"];
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));
         let failed: u64 = run["trials"][0]["errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-        // An answer that is incomplete when the load ends is not a failure, but counts as unanswered.
+        // An answer that is incomplete when the load ends does not count as failed, but as unanswered.
         let missing = failed + run["trials"][0]["unanswered"].as_u64().unwrap_or(0);
         println!("{what}: {peak} KiB at most, {missing} failed");
         assert!(missing > 0 && generators > 0, "{what}: {}", run["trials"][0]["errors"]);

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, first_line, go_peers, has, json, served, status, total};
 
-/// A Go server, which writes its counts into a folder of its own.
+/// A Go server, which writes its counts of requests and connections into a folder of its own.
 struct Server {
     _held: ChildProcess,
     /// Address of the server, as in a URL.
@@ -69,7 +69,8 @@ fn counts_equal_those_of_go_net_http() {
     for (scheme, tls) in [("http", false), ("https", true)] {
         let mut server = Server::start(&peers, "http", tls);
         let (url, body) = (format!("{scheme}://{}/page", server.at), server.body());
-        // The server allows six streams per connection. The second load wants twelve, but no request may be refused.
+        // The server allows six streams per connection. The second load plans twelve streams, but the server must not
+        // refuse any request.
         for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
             let mut more = [&["--http2"], more].concat();
             more.extend(tls.then_some("--insecure"));
@@ -102,7 +103,7 @@ fn counts_equal_those_of_grpc_go() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // Every third call fails, but the first call of a load must succeed. Loads are therefore repeated until the
+        // Every third call fails, but the first call of a load must succeed. The test therefore repeats loads until the
         // next call will succeed.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);

@@ -1,4 +1,4 @@
-//! Test with the HAR file of a real browser: loadline reads the requests in it and sends them again.
+//! Test with the HAR file of a real browser: loadline must read the file's requests and send them again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,8 +9,8 @@ use std::net::{SocketAddr, TcpStream};
 use serde_json::Value;
 use testkit::{binary, json, loadline, program, python_server, skip, total};
 
-/// Returns the requests that the server has received, each with the number of times that it was received. A request is
-/// identified by its method, path, body, and the value of a header that the page sets.
+/// Returns the number of times that the server has received each request. Requests differ by their method, path, body,
+/// and the value of a header that the page sets.
 fn asked(addr: SocketAddr) -> BTreeMap<String, u64> {
     let (mut stream, mut text) = (TcpStream::connect(addr).unwrap(), String::new());
     write!(stream, "GET /asked HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n").unwrap();
@@ -36,8 +36,7 @@ fn requests_of_chromium_are_made_again() {
     {
         assert!(toml.contains(part), "{part}: {toml}");
     }
-    // The requests are sent in two loads: from the HAR file, and from the TOML file that loadline makes from the HAR
-    // file.
+    // Sends the requests in two loads: from the HAR file, and from the TOML file that loadline makes from the HAR file.
     std::fs::write(path("page.toml"), &toml).unwrap();
     for (file, at) in [(har, 0), (path("page.toml"), 1)] {
         let url = format!("http://{addr}/");

@@ -6,11 +6,11 @@ use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
 /// Maximum memory outside the kernel per connection, bytes. A connection itself needs only a third of this memory. The
-/// rest is for tables of the process, which grow in steps.
+/// rest is reserve for tables of the process, which grow in steps.
 const USER_BYTES: f64 = 300.0;
 
-/// Returns the reason why this machine cannot hold the connections, or `None` if it can. Each process needs 10,300
-/// descriptors, and each connection needs 11 kB of memory.
+/// Returns the reason why this machine cannot hold the connections; `None` if it can hold them. Each process needs
+/// 10,300 descriptors, and each connection needs 11 kB of memory.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 11_000 {

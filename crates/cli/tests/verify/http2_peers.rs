@@ -1,5 +1,5 @@
-//! Tests of HTTP/2 against servers of other projects: node, and Apache with mod_http2. loadline's counts must equal
-//! those of the server.
+//! Tests of HTTP/2 against servers of other projects: node, and Apache with mod_http2. loadline's counts must equal the
+//! server's own counts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -46,7 +46,8 @@ fn counts_equal_those_of_node() {
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
     let (asked, body) = (dir.path().join("asked"), body.display().to_string());
     let mut seen = 0;
-    // The server allows six streams per connection. The second load wants twelve, but no request may be refused.
+    // The server allows six streams per connection. The second load plans twelve streams, but the server must not
+    // refuse any request.
     for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
         let run = load(&url, more);
         let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
@@ -149,12 +150,12 @@ fn a_sequence_sends_captured_tokens_and_cookies() {
     let mix = file("mix.toml", &toml);
     let run = load(&url, &["--requests", &mix]);
     let trial = &run["trials"][0];
-    // A GET /me without the right tokens and cookie would have an unexpected status.
+    // A GET /me without the right tokens and cookies would have an unexpected status.
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
     assert_logged_in(&run, 3);
 
     // If a JSON pointer finds nothing, loadline reports this before any load. loadline refuses to send a sequence with
-    // several requests in flight, because each request needs the answer to the previous one.
+    // several requests in flight, because each request needs the answer to the previous request.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     for (mix, more, says) in [
         (&wrong, &[][..], "what is captured from it is not in it"),

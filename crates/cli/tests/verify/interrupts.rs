@@ -1,5 +1,6 @@
-//! Presses Ctrl-C at twenty different moments, from before the first request to the middle of a search. Once loadline
-//! has installed its handlers, it must store a valid run that is marked as interrupted, and exit with status 130.
+//! Test that presses Ctrl-C at twenty different moments, from before the first request to the middle of a search. Once
+//! loadline has installed its handlers, it must store a valid run that is marked as interrupted, and exit with status
+//! 130.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use testkit::{binary, eventually, serve, signal};
 
-/// Moment at which a command is interrupted.
+/// Moment at which the test interrupts a command.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// Time since the start of the command, milliseconds.
@@ -22,7 +23,7 @@ enum Moment {
 
 const LOAD: &[&str] = &["load", "--connections", "2", "--duration", "30s", "--warmup", "200ms", "--at-rest", "200ms"];
 const FIND: &[&str] = &["find", "--budget", "20s", "--at-rest", "200ms"];
-/// Number of commands that run and are interrupted at the same time.
+/// Number of commands that run at the same time. The test interrupts each of them.
 const AT_ONCE: usize = 3;
 
 fn moments() -> Vec<(&'static [&'static str], Moment)> {
@@ -39,8 +40,8 @@ fn interrupt_is_in(set: &str, process: &str) -> bool {
 }
 
 /// Waits until a process has a handler for SIGINT, if these tests run with SIGINT ignored. A shell starts background
-/// processes, such as these tests, with SIGINT ignored. A SIGINT that arrives before the program installs its handler
-/// would then be lost.
+/// processes, such as these tests, with SIGINT ignored. In this case, a SIGINT that arrives before the program installs
+/// its handler has no effect.
 fn listens(pid: u32) {
     if interrupt_is_in("SigIgn", "self") {
         eventually(|| interrupt_is_in("SigCgt", &pid.to_string()).then_some(()));

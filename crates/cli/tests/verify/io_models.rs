@@ -10,7 +10,7 @@ const CONNECTIONS: u64 = 24_000;
 /// Memory for both ends of all connections, KiB.
 const NEEDS_KIB: u64 = 1_500_000;
 
-/// Returns the reason why this machine cannot run the test, or `None` if it can.
+/// Returns the reason why this machine cannot run the test; `None` if it can run the test.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 13_000 {
@@ -61,8 +61,8 @@ fn a_medium_between_the_hosts_reports_the_wire_s_utilization() {
     for trial in trials {
         assert_eq!(trial["axes"]["held"].as_f64(), Some(30.0), "{} {}", trial["errors"], trial["notes"]);
         let used = trial["axes"]["wire_use"].as_f64().expect("a hub has a rate");
-        // The answers must have used the wire. No wire carries more than its rate, except for a burst that may pass
-        // after an idle time.
+        // The answers must have used the wire. No wire carries more than its rate, except for a burst after an idle
+        // time.
         assert!(used > 0.0 && used < 1.5, "{used}");
         assert!(trial["completed"].as_u64() > Some(0), "{}", trial["errors"]);
     }

@@ -1,5 +1,5 @@
-//! Tests in which loadline is killed in the middle of an experiment. Everything that loadline changed must be restored,
-//! and no process that loadline started may remain.
+//! Tests that kill loadline in the middle of an experiment. Afterwards, all changes by loadline must be undone, and no
+//! process that loadline started may remain.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,15 +21,15 @@ fn proving(url: &str, more: &[&str]) -> ChildProcess {
     ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Returns true if a process has not ended. A zombie, for which the parent has not yet waited, has ended.
+/// Returns true if a process has not ended. A zombie (an ended process for which the parent has not yet waited) counts
+/// as ended.
 fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
 /// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 44 s.
-/// Levers that need turns (alternating loads without and with the lever) come first, and they may take most of this
-/// time.
+/// Levers that need turns (alternating loads without and with the lever) come first, and may take most of this time.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -42,8 +42,8 @@ fn none_left(pids: &[u32]) {
     eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
 }
 
-/// Kills `times` conductors (processes that control an experiment) while their CPU thieves are active, each at a
-/// slightly later moment than the conductor before.
+/// Kills `times` conductors (processes that control an experiment) while their CPU thieves are active. Kills each
+/// conductor at a slightly later moment than the previous conductor.
 fn kill(times: u32) {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
@@ -83,7 +83,7 @@ fn a_quota_is_restored_after_a_kill_of_its_lever() {
     assert_eq!(group.cpu_quota(), before);
 }
 
-/// The first server is a child process of a shell. The second runs in the background, in a session of its own.
+/// The first server is a child process of a shell. The second server runs in the background, in a session of its own.
 #[test]
 fn servers_of_a_comparison_end_with_it() {
     let program = binary!().display().to_string();
@@ -134,12 +134,12 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         rounds_with_a_server += u32::from(!with_words(&listen).is_empty());
         let outer = children(comparison.pid());
         let inner: Vec<u32> = outer.iter().copied().flat_map(children).collect();
-        // In each round, the conductor is killed together with the outer agent, the inner agent, or both.
+        // In each round, the test kills the conductor together with the outer agent, the inner agent, or both agents.
         let agents = [outer.clone(), inner.clone(), [outer, inner].concat()][round % 3].clone();
         kill_all(&[&[comparison.pid()][..], &agents].concat());
         if round % 3 == 2 {
-            // No process of loadline is left that could end the server. The next command of loadline, whichever it is,
-            // must end the server.
+            // No process of loadline is left that could end the server. The next command of loadline must end the
+            // server, whatever this command is.
             let next = Command::new(binary!()).args(["explain", "server-cpu"]).stdout(Stdio::null()).status();
             assert!(next.unwrap().success());
         }

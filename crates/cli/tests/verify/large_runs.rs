@@ -1,5 +1,5 @@
 //! Tests with extremely large runs and files. The processing time must grow in proportion to the size of a run, not to
-//! the square of its size. A file that is too large must be refused before it is read.
+//! the square of its size. loadline must refuse a file that is too large before it reads the file.
 
 #![allow(clippy::unwrap_used)]
 
@@ -65,7 +65,7 @@ fn time(read: impl FnOnce() -> Run) -> Duration {
 }
 
 /// Returns the ratio of the CPU times of `many` and `few`, and both times as text. Each time is the shortest of three
-/// measurements, which alternate so that slow phases of the machine affect both.
+/// measurements. The measurements of both alternate, so slow phases of the machine affect both.
 fn ratio(few: impl Fn() -> Duration, many: impl Fn() -> Duration) -> (f64, String) {
     let [(a, b), (c, d), (e, f)] = [(); 3].map(|()| (few(), many()));
     let (few, many) = (a.min(c).min(e), b.min(d).min(f));
@@ -176,10 +176,10 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     }
 }
 
-/// Maximum address space for a run that has the maximum number of everything, MiB. The address space of the program
-/// itself is added.
+/// Maximum address space for a run that reaches all limits on a run, MiB. The test adds the address space of the
+/// program itself.
 const LARGEST_MIB: usize = 2560;
-/// Divisor of the tested limits, and of the allowed memory. A test with the full limits would take minutes.
+/// Divisor by which the test reduces the limits and the allowed memory. A test with the full limits would take minutes.
 const PART: usize = 8;
 
 #[test]
@@ -205,7 +205,7 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     }
 }
 
-/// Maximum memory per trial for judging, KiB. The memory of the program itself is added.
+/// Maximum memory per trial for judging, KiB. The test adds the memory of the program itself.
 const A_CASE_KIB: usize = 32;
 
 #[test]

@@ -1,5 +1,5 @@
-//! Tests of the full-screen view in a real terminal (tmux). The tests check what the view shows at each size, and that
-//! the terminal is restored, no matter how the run ends.
+//! Tests of the full-screen view in a real terminal (tmux). The tests check the contents of the view at each size. They
+//! also check that loadline restores the terminal, however the run ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -53,8 +53,8 @@ impl Terminal {
         eventually(|| children(shell).first().copied())
     }
 
-    /// Checks that the run ended with this status, and that the terminal is restored. The view must be gone and the
-    /// cursor visible, and keys must be echoed and read line by line.
+    /// Checks that the run ended with this status, and that the terminal is restored. The view must have ended, the
+    /// cursor must be visible, and the terminal must echo keys and read line by line.
     #[track_caller]
     fn is_as_before(&self, status: u8) {
         let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);
@@ -131,8 +131,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     let trial = &run["trials"][0];
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
-    // The rate offered in the window lies between the lowest and the highest rate that the user set. The recorded
-    // planned rate is equal to this offered rate.
+    // The offered rate in the measured window lies between the lowest and the highest rate that the user set. The run's
+    // planned rate must equal this offered rate.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);
@@ -203,7 +203,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     }
     let server = serve(binary!(), 0, &[]);
     let (via, own) = (tempfile::NamedTempFile::new().unwrap().into_temp_path(), binary!().display());
-    // All hosts are this machine, because the command of `--via` ignores the host's name.
+    // All hosts are this machine, because the command in `--via` ignores the host's name.
     std::fs::write(&via, "shift\nexec sh -c \"$*\"\n").unwrap();
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);

@@ -1,4 +1,4 @@
-//! Tests with memcached: loadline's counts must equal memcached's own.
+//! Tests with memcached: loadline's counts must equal memcached's own counts.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

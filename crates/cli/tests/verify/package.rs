@@ -1,4 +1,5 @@
-//! Test of the Debian package: dpkg installs it into a directory, its programs are tried, and it is removed again.
+//! Test of the Debian package. dpkg installs the package into a directory, the test runs its programs, and dpkg removes
+//! the package again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,15 +23,15 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Builds the package from the program that this test tests. Returns the path of the package.
+/// Builds the package from the loadline program under test. Returns the path of the package.
 fn package(to: &Path) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deb");
     let from = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();
     PathBuf::from(output(Command::new(script).arg(to).env("FROM", from)).trim())
 }
 
-/// Returns dpkg with a root directory and a package database of its own. There is no C library in this root, so missing
-/// dependencies are ignored.
+/// Returns dpkg with a root directory and a package database of its own. There is no C library in this root, so dpkg
+/// must ignore missing dependencies.
 fn dpkg(root: &Path) -> Command {
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", root.display())).arg("--force-depends");

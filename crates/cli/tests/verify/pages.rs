@@ -1,7 +1,7 @@
 //! Runs the commands in the code blocks of all pages of docs/, and in the blocks and the table of README.md. As a
-//! reader would, the test runs the commands page by page, in their order on the page, in an empty folder. Servers that
-//! a page assumes to be running are started first. Ports are replaced by free ones, and times by shorter ones.
-//! `EXCEPTIONS` lists the commands that are not run, with the reason.
+//! reader would, the test runs the commands page by page, in their order on the page, in an empty folder. The test
+//! first starts the servers that a page assumes to be running. It replaces ports by free ports, and times by shorter
+//! times. `EXCEPTIONS` lists the commands that the test does not run, with the reasons.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +27,8 @@ const SHORTER: &[(&str, &str)] = &[
         "size http://127.0.0.1:8082/ --budget 20s --command 'loadline serve --listen 127.0.0.1:8082'",
     ),
 ];
-/// Servers that pages assume to be running: a part of a page's command, and the command that starts the server.
+/// Servers that pages assume to be running. Each row has a part of a page's command, and the command that starts the
+/// server for it.
 const SERVERS: &[(&str, &str)] = &[
     ("127.0.0.1:8080", "loadline serve --listen 127.0.0.1:8080 --option work_us=100 &"),
     ("127.0.0.1:19381", "loadline serve --listen 127.0.0.1:19381 &"),
@@ -37,12 +38,12 @@ const SERVERS: &[(&str, &str)] = &[
         "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &",
     ),
 ];
-/// Commands that a page assumes to have been run: the page, and the command.
+/// Commands that a page assumes to have run before. Each row has the page, and the command.
 const BEFORE: &[(&str, &str)] = &[
     ("what-if.md", "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &"),
     ("what-if.md", "loadline find http://127.0.0.1:19383/ --budget 20s"),
 ];
-/// First words of commands that are not run, and the reason.
+/// First words of the commands that the test does not run, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("loadline find http://10.0.0.7/ --client-hosts gen-a --via kubectl", "needs a cluster"),
     ("loadline waits --port 7961 --behind postgres:", "needs PostgreSQL; the tests of databases run it"),
@@ -62,7 +63,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 /// commands read.
 const FILES: &[&str] = &["seq ", "printf "];
 
-/// Words that the test appends to a command of README.md, so that the command ends soon. The first text is the
+/// Words that the test appends to commands of README.md to make them end soon. The first text of each row is the
 /// beginning of the command.
 const ENDS: &[(&str, &str)] = &[
     ("loadline find", " --budget 6s --out latest-find"),
@@ -77,7 +78,7 @@ const ENDS: &[(&str, &str)] = &[
     ("loadline what-if", ""),
     ("loadline lab", " --quick --model epoll"),
 ];
-/// Parts of README.md's commands that need other hosts or much time, and their replacements.
+/// Parts of README.md's commands that need other hosts or much time, each with its replacement.
 const README: &[(&str, &str)] = &[
     ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
     (
@@ -101,7 +102,7 @@ fn table(readme: &str) -> Vec<String> {
     commands.map(shorter).collect()
 }
 
-/// Returns the commands that make what the commands of README.md's table need: two servers, a log, two runs, and a file
+/// Returns commands that prepare the commands in README.md's table. They make two servers, a log, two runs, and a file
 /// of servers.
 fn set_up() -> Vec<String> {
     let servers = "[[profile]]\nname = \"hello\"\npath = \"/\"\n";
@@ -131,13 +132,13 @@ fn commands(page: &str) -> Vec<String> {
     lines.filter(concerns).map(String::from).collect()
 }
 
-/// Returns the reason why a command is not run, or `None` if it is run.
+/// Returns the reason why the test does not run a command; `None` if it runs the command.
 fn exception(command: &str) -> Option<&'static str> {
     EXCEPTIONS.iter().find(|(first, _)| command.starts_with(first)).map(|(_, reason)| *reason)
 }
 
-/// Returns the commands of a page that the test runs, after the commands that the page assumes to have been run.
-/// Returns nothing if all commands that are left start servers or create files.
+/// Returns the commands of a page that the test runs, after the commands that the page assumes to have run before.
+/// Returns no commands if all remaining commands only start servers or create files.
 fn session(name: &str, page: &str) -> Vec<String> {
     let commands: Vec<String> = commands(page).into_iter().filter(|command| exception(command).is_none()).collect();
     if !commands.iter().any(|command| command.starts_with("loadline ") && !command.starts_with("loadline serve")) {
@@ -158,8 +159,8 @@ fn session(name: &str, page: &str) -> Vec<String> {
     all
 }
 
-/// Returns a script in which the texts in [`SHORTER`] are replaced for the test. If the script makes a prediction, the
-/// script's budgets are not shortened, because the prediction needs a complete search.
+/// Replaces the texts in [`SHORTER`] in a script. If the script makes a prediction, keeps its time budgets, because the
+/// prediction needs a complete search.
 fn shorter(script: &str) -> String {
     let predicts = script.contains("loadline what-if");
     let replacements = SHORTER.iter().filter(|(page, _)| !predicts || !page.starts_with("--budget"));
@@ -194,7 +195,7 @@ fn script(commands: &[String]) -> String {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 format!("{command}\nuntil (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
             }
-            // The statuses 1 and 3 are results: a change for the worse, a limit that was exceeded, or an undecided
+            // The statuses 1 and 3 are results, not errors: a change for the worse, an exceeded limit, or an undecided
             // comparison.
             None => format!("{command}\nstatus=$?; case $status in 0|1|3) ;; *) exit $status;; esac\n"),
         });

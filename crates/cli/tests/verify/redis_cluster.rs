@@ -20,7 +20,7 @@ fn ask(node: &Running, command: &str) -> String {
     String::from_utf8_lossy(&reply[..n]).into_owned()
 }
 
-/// Starts three nodes, each of which holds a third of the slots.
+/// Starts a cluster of three nodes. Each node holds a third of the slots.
 fn cluster() -> Option<[Running; 3]> {
     let Some(redis) = program("redis-server") else {
         skip("a Redis cluster", "redis-server is not installed");
@@ -82,7 +82,7 @@ fn every_node_gets_the_commands_of_its_slots_and_moved_slots_are_followed() {
         assert!(trial.get("moved").is_none(), "no command goes to a wrong node: {}", trial["moved"]);
     }
     // During the load, the slot of b moves from the first node to the second. The slot of a begins to move to the
-    // second node, but this move is not completed.
+    // second node, but the test does not complete this move.
     let ids: Vec<String> = nodes.iter().map(|node| ask(node, "CLUSTER MYID").lines().nth(1).unwrap().into()).collect();
     let addrs = [0, 1, 2].map(|at: usize| nodes[at].addr);
     let mover = std::thread::spawn(move || {

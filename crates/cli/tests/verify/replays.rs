@@ -17,7 +17,7 @@ use testkit::{
 };
 
 const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
-/// Method and path of the requests in the log, and the number of each.
+/// Method, path and number of each kind of request in the log.
 const ASKED: &[(&str, &str, usize)] = &[("GET", "/file", 30), ("GET", "/none?a=b", 10), ("POST", "/file", 5)];
 
 /// A server that writes an access log.
@@ -86,8 +86,8 @@ fn logs_of_nginx_and_apache_are_replayed() {
         let packed = copy.with_extension("copy.gz");
         let url = format!("http://{}/", server.addr);
 
-        // A replay at the recorded times sends each GET of the log once. The most frequent GET is sent once more, as
-        // the test request before the load.
+        // A replay at the recorded times sends each GET of the log once. The most frequent GET comes once more, as the
+        // test request before the load.
         let run = load(&url, &packed, &["--speed", "2"]);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{name}");
         let after = server.counts(total + 41);
@@ -105,7 +105,8 @@ fn logs_of_nginx_and_apache_are_replayed() {
         );
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
-        // Three of the four GET requests are for /file, so three quarters of the replayed requests must be, too.
+        // Three quarters of the GET requests in the log are for /file. Therefore, three quarters of the replayed
+        // requests must be for /file, too.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
@@ -136,9 +137,9 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    // If the machine stalls in the first half, requests may be sent only in the second half. If the machine stalls in
-    // the second half, requests may be sent only after the end. The halves are therefore compared only without a long
-    // stall.
+    // If the machine stalls in the first half, the generator may send requests only in the second half. If the machine
+    // stalls in the second half, the generator may send requests only after the end. Therefore, the test compares the
+    // halves only without a long stall.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {
@@ -148,8 +149,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
-/// Returns the time by which `before` requests have become due, in seconds. Each piece has its length and the rates at
-/// its start and its end, between which the rate changes linearly.
+/// Returns the time at which `before` requests have become due, in seconds. Each piece has a length, and the rates at
+/// its start and its end. Between start and end, the rate changes linearly.
 fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
     let mut begin_s = 0.0;
     for &(seconds, from, to) in pieces {
@@ -221,7 +222,8 @@ fn sines_spikes_and_steps_reach_the_server_on_time() {
         at_s.sort_by(f64::total_cmp);
         let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
         assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
-        // Requests that are due during a stall are sent after the stall, possibly in a later part of the period.
+        // The generator sends requests that are due during a stall after the stall, possibly in a later part of the
+        // period.
         if longest_ns > 150_000_000 {
             println!("{rate}: the machine stood still for {longest_ns} ns: when its requests came is not compared");
             continue;
@@ -271,7 +273,7 @@ fn requests_come_at_the_times_of_a_file() {
     }
     let two = load(&["--threads", "2"]);
     assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
-    // All hosts are this machine, because the command of `--via` ignores the host's name.
+    // All hosts are this machine, because the command in `--via` ignores the host's name.
     let via = dir.path().join("via");
     std::fs::write(&via, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&via).status().unwrap().success());

@@ -1,5 +1,5 @@
 //! Tests of S-Clients (clients that connect again and again, whatever the server does) with real servers. The tests
-//! start S-Clients as a user does: in one process, in two processes, and with an arrival process.
+//! start S-Clients with a command: in one process, in two processes, and with an arrival process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -47,7 +47,7 @@ fn both_variants_send_the_syns_that_they_count() {
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
-        // The connect timeout is shorter than the kernel's first retransmission. Each SYN is therefore sent and counted
+        // The connect timeout is shorter than the kernel's first retransmission. The client therefore sends each SYN
         // once, unless a long stall of the machine delays the end of the attempt. If the queue is full when the last
         // packet of a handshake arrives, the kernel counts a second drop. The kernel's count may therefore exceed the
         // generator's count by half a percent, as in `lab request-rate`.
@@ -63,9 +63,8 @@ fn both_variants_send_the_syns_that_they_count() {
             verdict(&run)
         );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        // A connection may exist at only one end. A connection whose handshake ends too late exists for the client, but
-        // not for the server. A connection that is established just when the client's timeout ends exists only for the
-        // server.
+        // A connection may exist only for the client, if its handshake ends too late. A connection may also exist only
+        // for the server, if it is established just when the client's timeout ends.
         let apart = (num(&trial["connected"]) - opens).abs();
         assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);
@@ -94,8 +93,8 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
-    // If the machine stalled, there may be times without answers ("silence"). Such times are caused neither by the
-    // server nor by the generator, so they are allowed.
+    // If the machine stalled, there may be times without answers ("silence"). Neither the server nor the generator
+    // causes these times, so the test allows them.
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }

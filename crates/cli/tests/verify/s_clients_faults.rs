@@ -1,5 +1,5 @@
 //! Tests of faults during a load of S-Clients (clients that connect again and again, whatever the server does). The
-//! result must name each fault, the offered and the sent rate must stay constant, and the run must be saved.
+//! result must name each fault, the offered and the sent rate must stay constant, and loadline must save the run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -69,8 +69,7 @@ fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // On a busy machine, loadline checks the server late. The server is therefore stopped for long enough not to be
-        // missed.
+        // On a busy machine, loadline checks the server late. Therefore, the test stops the server for a whole second.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
@@ -88,7 +87,7 @@ fn a_restarted_server_is_named() {
     let mut again = None;
     let run = disturbed(|server| {
         server.signal("KILL");
-        // The server is down for long enough to be noticed.
+        // The server is down for so long that loadline finds it out.
         std::thread::sleep(Duration::from_millis(400));
         eventually(|| TcpStream::connect(server.addr).is_err().then_some(()));
         let mut command = Command::new(binary!());
@@ -115,7 +114,7 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // Each generator process here has 136 descriptors besides its own descriptors. A fifth of the 136 is for
+    // With this limit, each generator process has 136 descriptors for connections. A fifth of these descriptors is for
     // established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
@@ -170,8 +169,8 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let hogs = Hog::on(0, 3);
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
-    // Two limits are planted: the generator gets too little CPU time, and the slow server's accept queue overflows. The
-    // verdict may name either limit, but must not be sure of it.
+    // The test plants two limits: the generator gets too little CPU time, and the slow server's accept queue overflows.
+    // The verdict may name either limit, but must not be sure of it.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

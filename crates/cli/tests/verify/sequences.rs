@@ -1,5 +1,5 @@
-//! Tests of requests that depend on each other, such as a login to a small Python application. Placeholders in the
-//! requests are filled in anew for each request.
+//! Tests of requests that depend on each other, such as a login to a small Python application. loadline replaces
+//! placeholders in the requests by new values for each request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -67,7 +67,7 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
     let trial = &run["trials"][0];
     assert_eq!((&trial["errors"], num(&trial["unexpected_status"])), (&value!({}), 0.0), "{trial}");
     assert_logged_in(&run, 3);
-    // The stored run must contain none of the passwords that the file has.
+    // The stored run must contain none of the passwords in the file.
     assert!(!run.to_string().contains("three") && run["plan"]["load"]["requests"]["data"]["columns"][1] == "password");
 
     // If a JSON pointer finds nothing, or if a placeholder's name is unknown, loadline reports this before any load.
@@ -118,7 +118,7 @@ fn placeholders_are_filled_without_repeats_and_zipf_has_its_skew() {
     assert!(said.contains("12000 rows of data are too few"), "{said}");
 }
 
-/// All hosts are this machine, because the command of `--via` ignores the host's name.
+/// All hosts are this machine, because the command in `--via` ignores the host's name.
 #[test]
 fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let _alone = alone();
@@ -148,7 +148,7 @@ fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");
-    // Each of the four agents (generator processes) used one of the first four rows, because rows are assigned to the
-    // agents in turn.
+    // loadline assigns rows to the four agents (generator processes) in turn. Therefore, each agent used one of the
+    // first four rows.
     assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
 }

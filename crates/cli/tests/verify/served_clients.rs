@@ -89,7 +89,7 @@ fn tls_clients_are_answered() {
     let (https, h2) = (serve(&["http", "--tls"]), serve(&["h2", "--tls"]));
     let (at, url) = (https.addr.to_string(), format!("https://localhost:{}/", https.addr.port()));
     for version in ["-tls1_2", "-tls1_3"] {
-        // The first handshake is full, and the second one resumes the session of the first.
+        // The first handshake is full, and the second handshake resumes the session of the first.
         let dir = tempfile::tempdir().unwrap();
         let session = dir.path().join("session").display().to_string();
         let ask = "(printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'; sleep 1) \

@@ -10,8 +10,8 @@ use testkit::{
     ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, python_with, script_server, served, skip,
 };
 
-/// Starts a server that answers each request with a stream of 30 events: the first after 200 ms, the others every 20
-/// ms.
+/// Starts a server that answers each request with a stream of 30 events. The first event comes after 200 ms, and the
+/// others follow every 20 ms.
 fn streams() -> Running {
     let mut command = Command::new(binary!());
     command.args(["serve", "sse", "--first", "200ms", "--gap", "20ms", "--events", "30"]);
@@ -29,7 +29,7 @@ fn signs(run: &Value) -> Vec<(String, String)> {
 }
 
 /// The times of the events are known. p50 and p99 of the measured times may differ from the known times by at most 1
-/// ms. Other programs may delay a load, so it suffices if the times of one of four loads are right.
+/// ms. Other programs may delay a load, so the times of one of four loads must be right.
 #[test]
 fn planted_schedules_are_measured_within_a_millisecond() {
     let _alone = alone();

@@ -1,5 +1,5 @@
-//! Test that nothing of a testbed (hosts in network namespaces) remains if its keeper (the process that holds it) is
-//! killed or stopped.
+//! Test that nothing of a testbed (hosts in network namespaces) remains if its keeper (the process that keeps the
+//! testbed running) is killed or stopped.
 #![allow(clippy::unwrap_used)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 use std::process::Command;

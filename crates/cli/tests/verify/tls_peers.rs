@@ -57,14 +57,14 @@ fn counts_equal_those_of_haproxy() {
     let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     let _server = haproxy(dir.path(), port);
     let url = format!("https://127.0.0.1:{port}/");
-    // The test's own connection, which checked that HAProxy listens, may be counted with a delay.
+    // HAProxy may count the connection with which the test checked that HAProxy listens after a delay.
     let (mut requests, mut handshakes) = eventually(|| Some(counted(dir.path())).filter(|seen| seen.1 > 0));
     let kinds: [&[&str]; 4] =
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // HAProxy counts a connection that was cut at the end of the preceding load only when it notices the cut. The
-        // test therefore waits until the count is stable.
+        // HAProxy counts a connection that the end of the preceding load cut only when HAProxy finds the cut.
+        // Therefore, the test waits until the count is stable.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));

@@ -1,6 +1,6 @@
 //! Tests of TLS servers with which no handshake succeeds, or that request renegotiation. Reasons for a failed handshake
-//! are that there is no common version or cipher, or that the certificate chain is too long. Each case must cause one
-//! clear sentence or a counted error, and nothing may hang.
+//! are that there is no common version or cipher, or that the certificate chain is too long. In each case, loadline
+//! must print one clear sentence or count an error, and must end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     ChildProcess::listening(&mut command, port)
 }
 
-/// Makes a folder with a certificate. Returns `None` if the test is skipped because openssl is missing.
+/// Makes a folder with a certificate. Skips the test and returns `None` if openssl is missing.
 fn folder(test: &str) -> Option<tempfile::TempDir> {
     if !has(test, "openssl") {
         return None;
@@ -36,7 +36,7 @@ fn folder(test: &str) -> Option<tempfile::TempDir> {
     Some(dir)
 }
 
-/// Runs `load` against a server that cannot be measured, and returns the error.
+/// Runs `load` against a server that loadline cannot measure, and returns the error.
 fn refused(port: u16, more: &[&str]) -> String {
     let url = format!("https://localhost:{port}/");
     let args = ["load", &url, "--insecure", "--duration", "100ms", "--timeout", "5s"];
@@ -75,7 +75,7 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
             ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
         let run = json(binary!(), &args);
         // openssl serves one connection after the other, and closes each connection. The end of the load may cut a
-        // request, so only completed requests are checked.
+        // request, so the test checks only completed requests.
         assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
         assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
     }
@@ -137,8 +137,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
     let _alone = alone();
     let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
     let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
-    // The file repeats one certificate. The file is in base64 (PEM), so only three quarters of the file's size are
-    // sent.
+    // The file repeats one certificate. The file is in base64 (PEM), so the server sends only three quarters of the
+    // file's size.
     std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
     for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
         let (good, long) = (free_port(), free_port());
@@ -148,8 +148,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
         assert!(said.contains("more than 64 KiB") && said.contains("certificate chain"), "{version}: {said}");
         let url = format!("https://localhost:{}/", first_to(good, long));
         let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "2s"];
-        // The server is a child of this test. Reading the server's symbols would take more memory than all data that it
-        // sends, so no stacks are sampled.
+        // The server is a child of this test. Reading the server's symbols would take more memory than all data that
+        // the server sends, so the load samples no stacks.
         let Watched { run, peak_kib, generators } =
             watched(binary!(), &[&args[..], &["--warmup", "0s", "--no-stacks"]].concat());
         let errors = run.unwrap()["trials"][0]["errors"].clone();

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, recording, skip, total};
 
-/// Backlog of the listening socket. loadline must report it as the limit of the accept queue.
+/// Backlog of the listening socket. loadline must report this number as the limit of the accept queue.
 const BACKLOG: u64 = 64;
 
 /// Starts nginx on a Unix socket. Returns nginx and the path of the socket.
@@ -114,7 +114,7 @@ def app(asked, begin):
         expected += completed as usize;
         let text = testkit::logged(&log, expected);
         assert_eq!(text.lines().filter(|line| *line == "200 /page").count(), expected, "{more:?}");
-        // gunicorn's worker is a child of the listening process. The worker must be found from the socket, too.
+        // gunicorn's worker is a child of the listening process. loadline must find the worker from the socket, too.
         let processes = run["trials"][0]["server"]["processes"].to_string();
         assert!(processes.contains(&server.pid().to_string()), "{processes}");
     }

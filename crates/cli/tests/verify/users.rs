@@ -14,8 +14,8 @@ fn users_think_between_an_answer_and_the_next_request() {
     let trial = &run["trials"][0];
     let intensity = trial["intensity"].to_string();
     assert!(intensity.contains("\"connections\":5") && intensity.contains("\"exponential\":true"), "{intensity}");
-    // Five users with mean think times of 50 ms make on average at most 100 requests per second. Over 2 s, this mean
-    // varies by 7 %.
+    // Five users with mean think times of 50 ms make at most 100 requests per second on average. Over 2 s, the average
+    // varies by about 7 %.
     let rate = num(&trial["completed_rate"]);
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
     let again =

@@ -102,7 +102,8 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
     command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
     command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
     let mut run = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    // Two clients misbehave: one sends nothing, and the other sends a request line without an end.
+    // Two clients do not send a valid request: the first sends nothing, and the second sends a request line without an
+    // end.
     let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
     let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _ = endless.write_all(&[b'x'; 20_000]);
@@ -123,8 +124,8 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
         assert!(text.contains(family), "{family} is missing: {text}");
     }
     assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
-    // Sixty clients send nothing, and each is served for 200 ms. If the server served one client at a time, the answer
-    // would take 12 s.
+    // Sixty clients send nothing, and loadline waits 200 ms for each of them. If the server served one client at a
+    // time, the answer would take 12 s.
     let slow: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     let begin = Instant::now();
     assert!(ask("/metrics").ends_with("# EOF\n"));

@@ -60,7 +60,7 @@ fn the_files_of_a_release_are_made_and_work() {
     }
 }
 
-/// `make dist` has already built all crates except the last one, so the installation is fast.
+/// `make dist` has already built all crates except the program itself, so the installation is fast.
 #[test]
 fn cargo_installs_the_program_from_a_clone() {
     let name = "cargo_installs_the_program_from_a_clone";

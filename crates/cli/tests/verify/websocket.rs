@@ -1,4 +1,4 @@
-//! Tests of WebSocket. loadline's counts must equal those of a Python server, and loadline's server must answer a
+//! Tests of WebSocket. loadline's counts must equal the counts of a Python server, and loadline's server must answer a
 //! Python client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,6 +1,6 @@
-//! Tests levers (temporary changes by an experiment) that change the server or its limits. These levers run on the
-//! server's host, which also undoes their changes. Facts that only the server's host knows, such as the number of
-//! workers, are read there, too.
+//! Tests levers (temporary changes by an experiment) that change the server or its limits. The processes of these
+//! levers run on the server's host and undo their changes there. On this host, loadline also reads facts such as the
+//! number of workers.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;
@@ -13,10 +13,10 @@ use testkit::{
 };
 
 /// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
-/// Other levers need turns: longer loads that alternate without and with the lever. For such a lever, only 5 s remain,
-/// too little for its turns, so it is skipped.
+/// Other levers need turns: longer loads that alternate without and with the lever. For a lever that needs turns, only
+/// 5 s remain. This time is too short, so the experiment skips the lever.
 const BUDGET: &str = "36s";
-/// Longest time until the first lever makes a change.
+/// Maximum time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
 /// nginx with two workers on the host `server`. A quota limits both workers together to a fifth of a CPU.
@@ -109,7 +109,7 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let before = stage.group.cpu_quota();
     let flags = ["--budget", BUDGET, "--intrusive"];
     // First, the conductor (the process that controls the experiment) is killed. The conductor's agents (processes on
-    // the hosts) notice the end of their input, and undo their changes.
+    // the hosts) find that their input has ended, and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&[conductor(&stage.hosts)]);
@@ -121,7 +121,7 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // After the kill, no lever changes anything any more. The conductor contacts the host once more when it ends,
+        // After the kill, no lever changes anything. The conductor contacts the host again when the conductor ends,
         // even after an interrupt.
         signal(conductor(&stage.hosts), "INT");
     });

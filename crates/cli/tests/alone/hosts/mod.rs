@@ -6,8 +6,8 @@ mod levers;
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
-/// Each lever is a process (agent) on the host whose resource the lever slows. The output says why a lever was not
-/// used.
+/// Each lever is a process (agent) on the host whose resource the lever slows. The output must contain the reason for
+/// each unused lever.
 #[test]
 fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("prove_on_other_hosts", binary!(), "switch:1G") else { return };
@@ -28,8 +28,8 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
     }
-    // The number of workers is read on the server's host. This nginx has one worker, so the lever on a worker is not
-    // used.
+    // loadline reads the number of workers on the server's host. This nginx has one worker, so the experiment does not
+    // use the lever on a worker.
     let why = names_where(&proof["untried"], "lever", "worker", "why");
     assert_eq!(why, "on server, the server has fewer than two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));

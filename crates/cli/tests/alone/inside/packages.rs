@@ -1,4 +1,4 @@
-//! Packages from public registries. Each package is downloaded once, to `target/applications`.
+//! Packages from public registries. The tests download each package once, to `target/applications`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

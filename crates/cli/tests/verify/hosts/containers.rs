@@ -37,8 +37,8 @@ fn podman_itself_starts_agents_in_an_empty_container() {
     is_tried("podman_itself", Container::of_podman);
 }
 
-/// Returns true if loadline reports first the lock that an option of the server adds. In a program without symbols, the
-/// lock has no name, so loadline reports the lock's address.
+/// Returns true if the first finding of loadline is the lock that an option of the server adds. In a program without
+/// symbols, the lock has no name, so loadline reports the lock's address.
 fn is_locked(found: &Value) -> bool {
     let name = found[0]["name"].as_str().unwrap_or_default();
     found[0]["cause"] == "lock" && (name.ends_with("PLANTED_LOCK") || name.starts_with("0x"))

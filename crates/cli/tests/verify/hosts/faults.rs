@@ -15,7 +15,8 @@ use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, n
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    // The log also contains earlier loads. Agents of earlier loads must not be mistaken for agents of this load.
+    // The log also contains earlier loads. The test waits until agents (processes) of earlier loads have ended, because
+    // it looks for the agents of this load.
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
@@ -50,10 +51,10 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// S-Clients continue if other hosts are lost, so the run is still going on when the hosts return. On the hosts b and
-/// c, the test stops the processes; for the hosts d and e, the test cuts the network links. The faults last 10 s for b
-/// and d, and 40 s for c and e. The test needs little CPU time and measures no speed, so other tests may run at the
-/// same time.
+/// S-Clients continue if other hosts are lost, so the run has not ended when the hosts return. On the hosts b and c,
+/// the test stops the processes. For the hosts d and e, the test cuts the network links. The faults last 10 s for b and
+/// d, and 40 s for c and e. The test needs little CPU time and measures no speed, so other tests may run at the same
+/// time.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
@@ -105,7 +106,7 @@ fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
 }
 
 /// Time for which the conductor (the process that controls the run) is stopped. After 5 s without a message, the
-/// conductor and an agent (process on another host) each consider the other lost.
+/// conductor and an agent (process on another host) consider each other lost.
 const STALL: Duration = Duration::from_secs(10);
 
 /// The rate is low, so other tests may run at the same time.
@@ -131,8 +132,8 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
 }
 
-/// A test cannot stop a whole host, so it stops the observer's process. A stopped host and a stopped observer look the
-/// same to the meter that measures pauses in the observer.
+/// A test cannot stop a whole host, so it stops the observer's process. The observer measures its own pauses. For this
+/// measurement, a stopped host and a stopped observer are equal.
 #[test]
 fn a_stall_of_the_server_s_host_is_seen_there() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
@@ -185,7 +186,7 @@ fn nodes_that_slurm_loses_are_named() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without it. Then kills
+    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without slurmd. Then kills
     // slurmstepd on node n2, without which the steps on n2 end.
     let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
@@ -235,8 +236,8 @@ fn an_agent_behind_a_full_pipe_ends() {
     });
 }
 
-/// Starts an agent whose standard output already contains `full` bytes and is not read. Sends the agent a task if
-/// `tasked` is true. Checks that the agent ends when its input ends.
+/// Starts an agent whose standard output is a pipe that already contains `full` bytes and that nobody reads. Sends the
+/// agent a task if `tasked` is true. Checks that the agent ends when its input ends.
 fn ends_behind_a_full_pipe(task: &str, full: usize, tasked: bool) {
     let (reads, mut writes) = std::io::pipe().unwrap();
     writes.write_all(&vec![b'x'; full]).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of experiments on given hosts: the experiment's server runs on one host, and its clients run on the others.
-//! Values that only a testbed (emulated hosts and network) can count must be missing.
+//! Tests of experiments on hosts that the user names: the experiment's server runs on one host, and its clients run on
+//! the other hosts. Values that only a testbed (emulated hosts and network) can count must be missing.
 
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};
@@ -44,8 +44,8 @@ fn request_rate_on_hosts_counts_at_both_ends_and_names_missing_counts() {
         assert_eq!(names(&trial["host_loads"], "host"), ["a", "b"], "{text}");
         let counts = &trial["results"];
         let (sent, kernel) = (num(&counts["syns_generator"]), num(&counts["syns_kernel"]));
-        // The timeout of a connect is shorter than the kernel's first retransmission, so each SYN is sent once. Some
-        // SYNs are counted twice: the kernel counts another drop if the queue is full when a handshake ends.
+        // The timeout of a connect is shorter than the kernel's first retransmission, so each SYN is sent once. The
+        // kernel counts some SYNs twice: it counts another drop if the queue is full when a handshake ends.
         assert!(sent > 0.0 && (kernel - sent).abs() <= 0.05 * sent + 5.0, "{sent} sent, {kernel} arrived\n{text}");
         assert!(counts["syns_filter"].is_null(), "nobody filtered: {counts}");
     }

@@ -1,5 +1,5 @@
-//! Tests in which the generators and the server run on other hosts, where their counters are also read. A real sshd
-//! runs on each host.
+//! Tests in which the generators and the server run on other hosts. loadline also reads their counters on these hosts.
+//! A real sshd runs on each host.
 #![allow(clippy::unwrap_used, clippy::panic)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 mod containers;
@@ -102,8 +102,7 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
     let mut connections = Vec::new();
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // On each host, an observer is the thirteenth agent. (Agents are processes of loadline, and an observer reads
-        // counters.)
+        // Agents are processes of loadline. On each host, the thirteenth agent is an observer, which reads counters.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
         connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
     });
@@ -129,8 +128,8 @@ fn windows_are_scheduled_ahead_of_a_long_network_delay() {
     assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
     let loads = trial["host_loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2);
-    // If each host started on arrival of a message, the starts would differ by up to half a round trip. Because
-    // loadline compares the clocks, the starts differ only by the error of this comparison.
+    // If each host started on arrival of a message, the starts would differ by up to half a round trip. loadline
+    // compares the clocks of the hosts, so the starts differ only by the error of this comparison.
     assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
     assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
 }
@@ -191,7 +190,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert_eq!(nginx.logged(completed), completed, "{text}");
     assert_eq!(run["trials"][0]["server"]["host"], "server");
 
-    // As in the paper on S-Clients, S-Clients run on four machines.
+    // S-Clients run on four machines, as in the paper by Banga and Druschel (USITS 1997).
     let (run, output) = slurm.run(4, &with(&["--s-clients", "40", "--duration", "1s"]), |_| {});
     let text = said(&output);
     completed += total(&run, "completed");
@@ -228,7 +227,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// Like an empty container, this host has only the program and its libraries. The host has no shell and no /proc.
+/// This host has only the program and its libraries, as in an empty container. The host has no shell and no /proc.
 #[test]
 fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let test = "a_place_without_a_shell";
@@ -258,8 +257,8 @@ fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let output = load(&["--agent-path", "/loadline"]);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
     assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
-    // The file to be sent exists only on the conductor's host. The file must reach the other host together with the
-    // task.
+    // The file that the load sends exists only on the conductor's host. loadline must send the file to the other host
+    // together with the task.
     let mut serve = Command::new(binary!());
     serve.args(["serve", "echo"]);
     let (file, echo) = (tempfile::NamedTempFile::new().unwrap(), testkit::served(serve));

@@ -7,7 +7,8 @@ use testkit::{ChildProcess, binary, eventually, kill, num};
 
 use crate::hosts::nginx_hosts::{incidents, names, nginx_hosts, said};
 
-/// Returns the arguments of `watch` for the host `server`, without the arguments that say which process is the server.
+/// Returns the arguments of `watch` for the host `server`, without the arguments that name the server's process or
+/// port.
 fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let own = binary!().to_str().unwrap();
     [&["watch", "--server-host", "server", "--via", engine, "--agent-path", own, "--interval", "100ms"], more].concat()
@@ -69,7 +70,7 @@ fn servers_on_another_host_are_compared() {
         found["verdict"].is_string() && found["comparisons"].as_array().is_some_and(|all| !all.is_empty()),
         "{found}"
     );
-    // Figures such as the CPU time are known only if they were read on the host of the servers.
+    // The comparison contains figures such as the CPU time only if loadline read them on the host of the servers.
     let figures = names(&found["comparisons"], "figure");
     assert!(figures.iter().any(|figure| figure == "server CPU per request"), "{figures:?}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
