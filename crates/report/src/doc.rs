@@ -33,11 +33,11 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// Importance of a section, defined by which readers need it.
+/// Importance of a section. The importance depends on which readers need the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// All readers need this section, before all other sections. If a document has such a section, the brief form shows
-    /// only it.
+    /// All readers need this section, before all other sections. If a document has an answer section, the brief form
+    /// shows only this section.
     Answer,
     /// All readers need this section, after the answer section. The brief form shows these sections only if the
     /// document has no answer section.
@@ -173,9 +173,9 @@ pub struct Col {
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. If the terminal is too narrow, it shows no columns of the highest rank first. It drops
-    /// columns of rank 0 only if the table is too wide even with the narrowest columns of words. The terminal shows no
-    /// column with a rank above 4.
+    /// Rank of the column. If the terminal is too narrow, it first leaves out the columns with the highest rank. It
+    /// drops columns of rank 0 only if the table is too wide even with the narrowest columns of words. The terminal
+    /// shows no column with a rank above 4.
     pub rank: u8,
 }
 

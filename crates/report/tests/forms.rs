@@ -1,4 +1,4 @@
-//! Renders runs that were built by hand in every form, and compares the texts with stored ones. After an intended
+//! Renders runs that were built by hand in every form, and compares the texts with stored texts. After an intended
 //! change, inspect the `.snap.new` files, then run the tests with `INSTA_UPDATE=always`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -330,7 +330,8 @@ fn json_is_run_json() {
     });
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // loadline computes decisions that a file does not contain again, after it has read the run.
+    // The file does not contain the decisions of the judge. After loadline has read a run, it computes these decisions
+    // again.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }

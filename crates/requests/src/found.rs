@@ -76,9 +76,9 @@ impl Imported {
         });
     }
 
-    /// Keeps the requests to the server of `target`, and those that name no server. If no request names the target's
-    /// server, keeps the requests to the server that a request names first. Returns the server whose requests are kept;
-    /// `None` if no request names a server.
+    /// Keeps the requests to the server of `target`, and the requests that name no server. If no request names the
+    /// target's server, keeps the requests to the server that a request names first. Returns the server whose requests
+    /// are kept; `None` if no request names a server.
     pub fn aim(&mut self, target: &str) -> Option<String> {
         let first = self.origin()?.to_owned();
         let parts = UrlParts::parse(target);

@@ -22,8 +22,8 @@ impl Unreadable {
         read.map_err(|error| self.add(error)).ok()
     }
 
-    /// Counts the unreadable entries as left out, and names the first one. If more entries are unreadable than
-    /// readable, the file probably has another format than expected. In this case, returns the first error.
+    /// Counts the unreadable entries as left out, and names the first of these entries. If more entries are unreadable
+    /// than readable, the file probably has another format than expected. In this case, returns the first error.
     pub(crate) fn leave_out_of(self, mut all: Imported) -> Result<Imported, ReadError> {
         let Some(first) = self.first else { return Ok(all) };
         if self.count > all.found.len() as u64 {

@@ -137,7 +137,7 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law, fitted to the capacities of all settings. Its N is the amount of the one resource
+    /// Universal Scalability Law, fitted to the capacities of all settings. Its N is the amount of the only resource
     /// that differs among the settings, in multiples of the smallest amount. The fit leaves out lower bounds. Absent
     /// with fewer than four capacities, or if more than one resource differs.
     pub usl: Option<Fit>,

@@ -2,7 +2,7 @@
 
 /// Returns the candidate that is closest to a wrong word, if it is close enough. The candidate is close enough if at
 /// most 1 + a third of the wrong word's letters have to change. It is also close enough if one of the two words
-/// contains the other.
+/// contains the other word.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));

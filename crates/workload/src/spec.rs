@@ -16,7 +16,7 @@ pub struct Workload {
     pub process: Vec<ProcessSpec>,
 }
 
-/// One process, or several equal ones.
+/// One process, or several equal processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProcessSpec {
@@ -34,7 +34,7 @@ pub struct ProcessSpec {
     pub thread: Vec<ThreadSpec>,
 }
 
-/// One thread, or several equal ones.
+/// One thread, or several equal threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ThreadSpec {

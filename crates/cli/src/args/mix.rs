@@ -126,8 +126,8 @@ impl MixArgs {
             (set.data, set.templates) = (Some(data), true);
         }
         // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
-        // recording, such a placeholder is untrusted text. If loadline replaced such a placeholder, it could send the
-        // user's secrets to a server that the author of the recording chose.
+        // recording, these placeholders are untrusted text. If loadline replaced them, it could send the user's secrets
+        // to a server that the author of the recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }

@@ -83,8 +83,8 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
-/// One server sleeps 2 ms per request in each of its two workers, the other server 3 ms. Both searches have the same
-/// objective.
+/// One server sleeps 2 ms per request in each of its two workers, and the other server sleeps 3 ms. Both searches have
+/// the same objective.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();

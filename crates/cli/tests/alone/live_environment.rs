@@ -41,7 +41,7 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
 
 /// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. This link delays answers in the same way as a
 /// server that limits its rate. Only the server's round-trip time and its unacknowledged bytes distinguish the link
-/// from such a server.
+/// from this server.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";

@@ -192,8 +192,8 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     assert_eq!(limit(), before);
 }
 
-/// A Python application with one thread, which computes for 10 ms per request. This is far longer than the proxy's CPU
-/// time per request, even on a slow machine.
+/// A Python application with one thread, which computes for 10 ms per request. 10 ms are far longer than the proxy's
+/// CPU time per request, even on a slow machine.
 const APP: &str = "
 import http.server, sys, time
 class App(http.server.BaseHTTPRequestHandler):

@@ -1,5 +1,5 @@
 //! Tests of `loadline waits` with real servers. The command must name the lock and the computing thread in the servers
-//! of these tests. It must name no lock in servers without a lock.
+//! of these tests. In servers without a lock, the command must name no lock.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -124,8 +124,8 @@ fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
     let _alone = alone();
     let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
     let _load = loaded(port, 16);
-    // One sampling lasts 2 s and the other 10 s. Both include the CPU time for reading the symbols once. The difference
-    // between their CPU times is therefore the cost of sampling for 8 s.
+    // One sampling lasts 2 s and the other 10 s. Both samplings include the CPU time for reading the symbols once. The
+    // difference between their CPU times is therefore the cost of sampling for 8 s.
     let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
     let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
     assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");

@@ -22,7 +22,7 @@ fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     if !has_testbed(test, &words) {
         return None;
     }
-    // Status 1 means that one of the experiment's checks failed. Other programs may cause such a failure.
+    // Status 1 means that one of the experiment's checks failed. Other programs may cause this failure.
     match output.status.code() {
         Some(1) if !others.stayed_away(test) => return None,
         status => assert_eq!(status, Some(0), "{words}{}", String::from_utf8_lossy(&output.stdout)),

@@ -1,5 +1,5 @@
-//! Tests of HTTP/2 against nginx, without TLS (with prior knowledge) and over TLS. loadline's counts must equal those
-//! in the server's log.
+//! Tests of HTTP/2 against nginx, without TLS (with prior knowledge) and over TLS. loadline's counts must equal the
+//! counts in the server's log.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -43,7 +43,7 @@ impl Server {
         Some(Self { nginx: nginx?, plain, tls, dir })
     }
 
-    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` such lines.
+    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` new lines.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, &self.dir.path().join("log"), expected)
     }

@@ -1,5 +1,5 @@
-//! Tests of HTTP over TLS against nginx and loadline's own server. The requests and handshakes that loadline counts
-//! must equal those in the server's log.
+//! Tests of HTTP over TLS against nginx and loadline's own server. loadline's counts of requests and handshakes must
+//! equal the counts in the server's log.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -79,7 +79,7 @@ impl Tls {
         format!("https://127.0.0.1:{}/", self.port)
     }
 
-    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` such lines.
+    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` new lines.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, Path::new(&self.certificates.file("log")), expected)
     }

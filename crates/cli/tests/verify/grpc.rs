@@ -1,4 +1,4 @@
-//! Tests of gRPC against grpcio (the C core, used from Python). loadline's counts must equal those of the grpcio
+//! Tests of gRPC against grpcio (the C core, used from Python). loadline's counts must equal the counts of the grpcio
 //! server. A grpcio client must get answers from loadline's server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -87,7 +87,7 @@ fn a_restarted_server_is_named() {
     let mut again = None;
     let run = disturbed(|server| {
         server.signal("KILL");
-        // The server is down for so long that loadline finds it out.
+        // The server is down for long enough for loadline to detect that it ended.
         std::thread::sleep(Duration::from_millis(400));
         eventually(|| TcpStream::connect(server.addr).is_err().then_some(()));
         let mut command = Command::new(binary!());

@@ -1,5 +1,5 @@
-//! Tests of servers on Unix sockets. loadline's counts must equal those in the server's log, and loadline must find the
-//! server's process from the socket.
+//! Tests of servers on Unix sockets. loadline's counts must equal the counts in the server's log, and loadline must
+//! find the server's process from the socket.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

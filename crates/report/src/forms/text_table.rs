@@ -1,5 +1,6 @@
 //! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If the terminal is too
-//! narrow, the table leaves out columns, those with the highest rank first. A line below the table lists these columns.
+//! narrow, the table leaves out columns, and begins with the columns of the highest rank. A line below the table lists
+//! these columns.
 
 use std::ops::Range;
 

@@ -22,8 +22,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// Returns the main trials without duplicates: without load, at the capacity, and overloaded. Without a trial at the
-/// capacity, the second trial is the one that represents the run.
+/// Returns the main trials without duplicates: without load, at the capacity, and overloaded. If the run has no trial
+/// at the capacity, the second trial is the trial that represents the run.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };

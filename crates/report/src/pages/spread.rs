@@ -8,7 +8,7 @@ use run::number::quantity;
 
 /// Number of ranges, without the range of the slowest requests. All ranges together take eight lines of a terminal.
 const RANGES: i32 = 7;
-/// Share of the requests in all ranges except the last one, which contains the slowest requests.
+/// Share of the requests in all ranges except the last range, which contains the slowest requests.
 const BODY: f64 = 0.999;
 
 /// Returns the chart with one bar per range of response times; `None` if the trial has no histogram of response times.

@@ -17,6 +17,7 @@ pub use toml::to_toml;
 
 use crate::row::FormatSpec;
 
-/// Every format that `--requests` reads. loadline tries the formats in this order, and uses the first one that matches.
+/// Every format that `--requests` reads. loadline tries the formats in this order, and uses the first format that
+/// matches.
 pub const FORMATS: &[FormatSpec] =
     &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, statements::FORMAT, toml::FORMAT, csv::FORMAT, urls::FORMAT];

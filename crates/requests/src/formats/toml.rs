@@ -20,7 +20,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
         let key =
             |line: &str| line.split('=').next().is_some_and(|key| key.trim().chars().all(|c| c.is_ascii_lowercase()));
         let table = |line: &str| line.starts_with("[[") || line.starts_with('[') && line.ends_with(']');
-        // A line of a log in logfmt has many pairs, such as `time=1 method=GET path=/`; a line of TOML has one.
+        // A line of a log in logfmt has many pairs, such as `time=1 method=GET path=/`; a line of TOML has one pair.
         let pairs =
             |line: &str| line.split_whitespace().filter(|word| word.trim_end_matches('=').contains('=')).count();
         let pair = |line: &str| line.contains('=') && key(line) && pairs(line) < 2;

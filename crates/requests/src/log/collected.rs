@@ -13,7 +13,7 @@ use crate::error::shown;
 use crate::url;
 
 /// Maximum number of different requests that a replay counts; they use about 100 MB of memory. Once this number is
-/// reached, a request that differs from all counted ones is left out.
+/// reached, a request that differs from all counted requests is left out.
 const MAX_DIFFERENT: usize = 1_000_000;
 /// Maximum number of requests whose times are kept, for a replay with the recorded times.
 const MAX_TIMES: usize = 1_000_000;

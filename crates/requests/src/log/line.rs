@@ -107,9 +107,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
     next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
 }
 
-/// Returns the status in a log of an AWS load balancer. In such a log, seven fields are directly before the request:
-/// three times, two statuses, and the received and the sent bytes. The first status is the one that the client got. The
-/// second status came from the server, or is `-` (Elastic Load Balancing's manual, "Access logs").
+/// Returns the status in a log of an AWS load balancer. In this log, seven fields are directly before the request:
+/// three times, two statuses, and the received and the sent bytes. The first status is the status that the client got.
+/// The second status came from the server, or is `-` (Elastic Load Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();

@@ -6,7 +6,7 @@ const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 /// Options of the user: the fields of a log, and the methods of the requests to replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
-    /// Allowed methods in addition to the safe ones, such as POST.
+    /// Allowed methods in addition to the safe methods, such as POST.
     pub allow: Vec<String>,
     /// Field names of JSON lines that the user gave, such as `path=uri,time=at`; empty for none.
     pub fields: String,

@@ -6,8 +6,8 @@ use jiff::fmt::strtime;
 
 /// Formats of a time with a time zone.
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
-/// Formats of a time without a time zone: HAProxy's, and those of programs in Python and Java. loadline reads times
-/// without a zone as UTC. A replay uses only differences of times, so the zone does not matter.
+/// Formats of a time without a time zone: the format of HAProxy, and the formats of programs in Python and Java.
+/// loadline reads times without a zone as UTC. A replay uses only differences of times, so the zone does not matter.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Smaller numbers
 /// may be process IDs, sizes or durations.

@@ -40,7 +40,7 @@ pub enum ArenaRefusalKind {
 
 impl ArenaRefusalKind {
     /// Returns true if the capacity of the cell (one server under one load) is known only as a lower bound. loadline
-    /// still measures such a server at the common rate, and shows its figures without a rank.
+    /// still measures the server at the common rate, and shows its figures without a rank.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }

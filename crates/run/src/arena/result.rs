@@ -86,8 +86,8 @@ pub struct ArenaCell {
     pub bottleneck: Option<String>,
     /// Number of valid measurements (turns) of this server under this load.
     pub turns: u32,
-    /// Names of the servers in the same group that differ measurably from this server. Two such servers are in one
-    /// group because the CPU time of a third server lies between theirs and differs measurably from neither.
+    /// Names of the servers in the same group that differ measurably from this server. Two servers that differ can
+    /// share a group, if a chain of servers connects them in which no two neighbours differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Folder with the run of the capacity search, relative to the folder of the comparison.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{Estimate, FigureUnit};
 
-/// Comparison of old runs with new ones.
+/// Comparison of old runs with new runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -61,8 +61,8 @@ pub struct Comparison {
     /// Servers that died under the load; the old side comes first. A new server that dies is a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
-    /// Names of required figures that may have become worse by more than the threshold, so that the comparison stays
-    /// undecided.
+    /// Names of required figures that may have become worse by more than the threshold. The comparison stays undecided
+    /// because of these figures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Overall result of all figures.

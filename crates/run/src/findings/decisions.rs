@@ -103,7 +103,8 @@ pub struct Outcome {
     pub chance_held: Option<f64>,
 }
 
-/// Limit of the objective that was broken. If several were broken, this is the first one found.
+/// Limit of the objective that was broken. If a trial broke several limits, this is the first broken limit that
+/// loadline found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breach {

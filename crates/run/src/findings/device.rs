@@ -1,4 +1,4 @@
-//! A device and how busy it was. The crate `judge` computes the devices for every page that shows them.
+//! A device and its utilization. The crate `judge` computes the devices for every page that shows devices.
 
 /// One device and its utilization.
 #[derive(Clone, Debug, PartialEq)]

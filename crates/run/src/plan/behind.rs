@@ -210,7 +210,7 @@ const TLS_SCHEME: &str = "postgres+tls";
 const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST/DB or redis://HOST";
 
 impl Behind {
-    /// Reads the URL or the connection string of a database that itself is the target of the load. Such a database may
+    /// Reads the URL or the connection string of a database that itself is the target of the load. This database may
     /// use TLS, but a database behind a server may not. An error never repeats any part of the text that may be a
     /// password.
     pub fn of_target(text: &str) -> Result<Self, String> {

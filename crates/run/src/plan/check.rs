@@ -180,8 +180,8 @@ impl LoadPlan {
     }
 }
 
-/// Checks that an expected status can occur. It must be a final HTTP status (200 to 599; RFC 9110, section 15), or a
-/// gRPC code (0 to 16).
+/// Checks that an expected status can occur. The status must be a final HTTP status (200 to 599; RFC 9110, section 15),
+/// or a gRPC code (0 to 16).
 fn check_status(protocol: &Protocol) -> Result<(), PlanError> {
     let (status, codes, advice) = match protocol {
         Protocol::Grpc { expect_status, .. } => (*expect_status, 0..=16, "give a code of gRPC, 0 to 16"),

@@ -26,8 +26,9 @@ pub struct Target {
     /// Choice of the addresses that get the load: the first address of the server's name, or all of its addresses.
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
-    /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work
-    /// makes the server clearly more expensive than the generator, so that the server is the bottleneck.
+    /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. With this extra
+    /// work, a request costs the server clearly more CPU time than the generator. The bottleneck is therefore the
+    /// server.
     pub embedded_work_us: f64,
 }
 

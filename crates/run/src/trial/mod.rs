@@ -143,8 +143,8 @@ pub struct Trial {
     /// Number of streams that had a gap longer than `--stall` in the measured window.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_stalled: u64,
-    /// Number of streams that began and ended early in the measured window. They ended with their connection, by the
-    /// timeout, or without the event that ends a stream.
+    /// Number of streams that began and ended early in the measured window. These streams ended with their connection,
+    /// by the timeout, or without the event that ends a stream.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_broken: u64,
     /// Service time: from the moment of sending to the last byte.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Maximum number of different stacks of each kind. The sampler keeps the largest ones.
+/// Maximum number of different stacks of each kind. The sampler keeps the stacks with the largest weights.
 pub const MAX_STACKS: usize = 2_000;
 
 /// One stack with its weight in the samples.

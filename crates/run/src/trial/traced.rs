@@ -37,7 +37,7 @@ impl TracedRequest {
         [&mut self.trace_id, &mut self.span_id].into_iter().chain(&mut self.status)
     }
 
-    /// Adds the requests of another thread or agent, and keeps the slowest ones.
+    /// Adds the requests of another thread or agent, and keeps the slowest requests.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         all.extend(others);
         all.sort_by(|a, b| b.latency_us.total_cmp(&a.latency_us));

@@ -73,8 +73,8 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report like those of agents. The report's field `kind` names the variant, so serde first reads all keys as
-    /// strings.
+    /// A report like the reports of agents. The report's field `kind` names the variant, so serde first reads all keys
+    /// as strings.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

@@ -228,8 +228,8 @@ pub struct ClientConnections {
     /// Mean number of connections whose request the server has read but not answered yet.
     #[serde(with = "Figure")]
     pub in_progress: f64,
-    /// Mean number of connections that may or may not have a request in progress. This is unknown if request and
-    /// response came within one clock tick.
+    /// Mean number of connections that may or may not have a request in progress. loadline cannot know the state of a
+    /// connection if request and response came within one clock tick.
     #[serde(with = "Figure")]
     pub uncertain: f64,
     /// Mean number of connections with data that the server has not read yet.

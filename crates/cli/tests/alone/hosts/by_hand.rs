@@ -16,8 +16,8 @@ const SLEEP_MS: f64 = 15.0;
 /// Flags of every search in these tests.
 const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
-/// Compares the search by hand with two other searches. In the first one, loadline reaches the hosts by ssh, and in the
-/// second one, through a Slurm allocation.
+/// Compares the search by hand with two other searches. In the first search, loadline reaches the hosts by ssh, and in
+/// the second search, through a Slurm allocation.
 #[test]
 fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     let test = "find_on_other_hosts_agrees";

@@ -252,7 +252,7 @@ impl ParsedOptions {
         }
     }
 
-    /// Adds a header that an option makes. If an option is repeated, the last one counts.
+    /// Adds a header that an option makes. If an option is repeated, the last value counts.
     fn make(&mut self, name: &'static str, value: &str) {
         self.made.retain(|(made, _)| *made != name);
         self.made.push((name, value.into()));
