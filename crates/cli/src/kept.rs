@@ -141,8 +141,8 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     Ok(Some(dir))
 }
 
-/// Returns true if loadline wrote a file, which is so if `mark` is near the file's beginning. Returns `None` if there
-/// is no file.
+/// Returns true if loadline wrote a file. loadline wrote the file if `mark` is near the file's beginning. Returns
+/// `None` if there is no file.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();

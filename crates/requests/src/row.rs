@@ -3,7 +3,7 @@
 use crate::error::ReadError;
 use crate::found::{Imported, Source};
 
-/// Maximum number of lines that are examined to recognise a format.
+/// Maximum number of lines that are examined to recognize a format.
 pub(crate) const MAX_LINES_LOOKED_AT: usize = 100;
 
 /// A file format of requests.

@@ -100,7 +100,7 @@ impl Args {
 }
 
 /// Compares two runs or two live servers, and prints the result. The exit status shows whether the new run or server is
-/// worse than the old one.
+/// worse than the old run or server.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both().iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();

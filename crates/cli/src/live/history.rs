@@ -16,7 +16,7 @@ pub(crate) struct Moment {
     pub(crate) p50_us: f64,
     /// 99th percentile of the response time, microseconds. For merged moments, the largest of their 99th percentiles.
     pub(crate) p99_us: f64,
-    /// Utilisation of the server's CPUs, 0 to 1; used only by the charts of `watch`.
+    /// Utilization of the server's CPUs, 0 to 1; used only by the charts of `watch`.
     pub(crate) cpu: f64,
 }
 

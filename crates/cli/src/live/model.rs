@@ -49,9 +49,9 @@ pub(crate) struct Model {
     pub(crate) sides: Vec<SideNow>,
     /// True if clients and server are on one host.
     pub(crate) one_host: bool,
-    /// Name and CPU utilisation of each client host. Empty if there is only one client host.
+    /// Name and CPU utilization of each client host. Empty if there is only one client host.
     pub(crate) client_hosts: Vec<(String, f64)>,
-    /// Devices sorted by utilisation, the busiest first.
+    /// Devices sorted by utilization, the busiest first.
     pub(crate) busiest: Vec<Device>,
     /// Heading of the list of steps.
     pub(crate) steps_head: String,

@@ -168,7 +168,7 @@ pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the CPU utilisation of each client host, the busiest first. The bar of the client's CPU above this line
+/// Draws the CPU utilization of each client host, the busiest first. The bar of the client's CPU above this line
 /// belongs to the busiest host.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
@@ -214,7 +214,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Draws the busiest devices and their utilisation.
+/// Draws the busiest devices and their utilization.
 pub(super) fn devices(model: &Model) -> Vec<Line<'static>> {
     let line = |(i, device): (usize, &Device)| {
         let columns = ((device.busy * BAR as f64).round() as usize).min(BAR);

@@ -71,8 +71,8 @@ int main(int argc, char **argv) {
 const NODE: &str = "require('http').createServer((q, r) => { \
     require('crypto').pbkdf2Sync('a', 'b', 20000, 64, 'sha512'); r.end('ok') }).listen(+process.argv[1], '127.0.0.1')";
 
-/// Maximum share of a CPU that the sampling may use. In an unoptimised build, unwinding a stack takes about twice as
-/// long as in an optimised build.
+/// Maximum share of a CPU that the sampling may use. In an unoptimized build, unwinding a stack takes about twice as
+/// long as in an optimized build.
 const MAX_COST: f64 = if cfg!(debug_assertions) { 0.02 } else { 0.01 };
 
 /// Loads a server with a few clients, and samples the server's threads during the load.

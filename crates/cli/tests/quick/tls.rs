@@ -47,7 +47,7 @@ impl Certificates {
 }
 
 /// nginx with TLS. Each line of nginx's log has the TLS version, `r` or `.`, and the number of the connection. `r`
-/// stands for a resumed session, and `.` for a new one.
+/// stands for a resumed session, and `.` for a new session.
 struct Tls {
     nginx: Running,
     port: u16,

@@ -14,7 +14,7 @@ while time.thread_time() < until: pass
 
 #[test]
 fn the_path_with_five_times_the_cpu_time_costs_most() {
-    // An unoptimised build needs a long time to judge the run. It would have too little time left for the rounds that
+    // An unoptimized build needs a long time to judge the run. It would have too little time left for the rounds that
     // measure the classes.
     let (_alone, binary) = alone_with_release!("class costs");
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {

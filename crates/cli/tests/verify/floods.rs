@@ -18,7 +18,7 @@ const MAX_MEMORY_KIB: u64 = 96 * 1024;
 /// Maximum number of bytes that a server sends on each connection. loadline may close the connection earlier.
 const FLOOD: usize = 64 << 20;
 
-/// A malicious server. The fields are the bytes that the server sends first, a function that recognises a request, and
+/// A malicious server. The fields are the bytes that the server sends first, a function that recognizes a request, and
 /// the correct answer to the first request. To any other request, the server sends `begin`, and then `flood` again and
 /// again.
 struct Hostile {

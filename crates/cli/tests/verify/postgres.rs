@@ -69,7 +69,7 @@ fn passwords_are_sent_and_kept_nowhere() {
     let Some(server) = Postgres::start("a login with a password", &["fsync=off"]) else { return };
     server.psql("CREATE ROLE watcher LOGIN PASSWORD 'hunter3'");
     let url = |login: &str| format!("postgres://{login}@127.0.0.1:{}/postgres", server.port);
-    // In an unoptimised program, a login by SCRAM takes a long time, so the test expects few statements.
+    // In an unoptimized program, a login by SCRAM takes a long time, so the test expects few statements.
     let run = load_with("1", &url("watcher:hunter3"), &[]);
     assert!(total(&run, "completed") > 5 && total(&run, "handshakes") >= 2, "{}", run["trials"][0]);
     assert!(!run.to_string().contains("hunter"));

@@ -5,7 +5,7 @@ use run::{CounterId, Reading, Run, Side, Trial};
 use crate::{AnswerLine, Unit};
 use run::number::quantity;
 
-/// Returns the summary line about CPUs: for each side, CPU time used, CPUs available, and utilisation of the busiest
+/// Returns the summary line about CPUs: for each side, CPU time used, CPUs available, and utilization of the busiest
 /// thread.
 pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let client = told(run, "client", &trial.client, trial).map(|told| format!("generator {told}"));
@@ -49,7 +49,7 @@ fn read_threads(side: &Side, trial: &Trial) -> f64 {
     recording.columns_of("thread.cpu").filter_map(us).sum::<f64>() / 1e6 / recording.span_s(window)
 }
 
-/// Returns the utilisation of a side's busiest thread, in the trial that the pages show.
+/// Returns the utilization of a side's busiest thread, in the trial that the pages show.
 fn busiest_thread(run: &Run, side: &str) -> Option<f64> {
     let devices = run.findings.devices.get(run.findings.picks.shown?)?;
     devices.iter().find(|device| device.side == side && device.kind == "thread").map(|device| device.busy)

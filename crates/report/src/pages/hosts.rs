@@ -1,4 +1,4 @@
-//! Hosts that generate the load, one row per host: share of the load, CPU utilisation and retransmissions.
+//! Hosts that generate the load, one row per host: share of the load, CPU utilization and retransmissions.
 
 use run::{HostFinding, HostLoad, Run, Trial};
 

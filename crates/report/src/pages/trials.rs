@@ -138,7 +138,7 @@ fn of_device(busiest: Option<&Device>) -> Cell {
     }
 }
 
-/// Returns the busiest device of a trial and its utilisation, for example `server thread 97 %`. `ranked` begins with
+/// Returns the busiest device of a trial and its utilization, for example `server thread 97 %`. `ranked` begins with
 /// the busiest device.
 pub fn busiest_device(ranked: &[Device]) -> Option<String> {
     ranked.first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))

@@ -1,4 +1,4 @@
-//! Chart of the utilisation of devices in the trial that the verdict describes, with one bar per device.
+//! Chart of the utilization of devices in the trial that the verdict describes, with one bar per device.
 
 use run::{LoadState, Run};
 

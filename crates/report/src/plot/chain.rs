@@ -1,5 +1,5 @@
 //! A chain of services, independent of its output form: boxes joined by arrows. Each arrow leads from a client to the
-//! service that it uses. Each box shows the service's utilisation, and the share of the throughput that the service
+//! service that it uses. Each box shows the service's utilization, and the share of the throughput that the service
 //! explains.
 
 use run::Estimate;
@@ -27,7 +27,7 @@ pub struct Link {
     pub from: Option<usize>,
     /// Number of connections and its unit, such as `8` and `connections`, written beside the arrow; both may be empty.
     pub joined: [String; 2],
-    /// Name and utilisation (0 to 1) of the service's busiest device; `None` if not observed.
+    /// Name and utilization (0 to 1) of the service's busiest device; `None` if not observed.
     pub busy: Option<(String, f64)>,
     /// Share of the throughput that the service explains: the name of this figure, and its estimate; `None` if not
     /// measured.

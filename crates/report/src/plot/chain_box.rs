@@ -1,4 +1,4 @@
-//! Draws one box of a chain: name, process, utilisation, and the share of throughput that the service explains.
+//! Draws one box of a chain: name, process, utilization, and the share of throughput that the service explains.
 
 use std::fmt::Write as _;
 

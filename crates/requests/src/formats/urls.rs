@@ -42,7 +42,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     unreadable.leave_out_of(all)
 }
 
-/// Returns a remark if there are several URLs and every one ends with a comma and a number, and `None` otherwise. The
+/// Returns a remark if there are several URLs and every URL ends with a comma and a number, and `None` otherwise. The
 /// user may mean the number as a weight.
 fn numbered(all: &[Found]) -> Option<String> {
     let has_number =

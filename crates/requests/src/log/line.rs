@@ -121,7 +121,7 @@ fn balancer_status(before: &str) -> Option<u16> {
 }
 
 /// Returns the status directly before the request, if there is no other number between the time and the request. If
-/// there are several numbers, the last one may be a size or a duration, so the function returns `None`.
+/// there are several numbers, the last number may be a size or a duration, so the function returns `None`.
 fn only_number(before: &str) -> Option<u16> {
     let after_time = before.rsplit(']').next().unwrap_or_default();
     let is_number = |field: &&str| field.parse::<f64>().is_ok_and(|number| number < time::MIN_EPOCH_S);

@@ -54,7 +54,7 @@ fn requests_are_counted_and_what_changes_things_is_left_out_unless_allowed() {
     assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
 }
 
-/// An earlier version did not recognise `get` as GET. It therefore left out these requests, as if they could change
+/// An earlier version did not recognize `get` as GET. It therefore left out these requests, as if they could change
 /// something on the server.
 #[test]
 fn methods_in_small_letters_are_the_usual_ones() {

@@ -178,7 +178,7 @@ pub struct ComparedFigure {
     /// Value of the new side.
     #[serde(with = "Figure")]
     pub new: f64,
-    /// New value divided by the old one.
+    /// New value divided by the old value.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the interval of the ratio; absent with too few windows. Intervals that exclude 1 are corrected for
@@ -217,8 +217,8 @@ pub struct ComparedFigure {
     /// Kind of the data that `one_percent` multiplies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_of: Option<NeededData>,
-    /// New value minus the old one, with its interval. Used for shares that may be 0, because a ratio to 0 does not
-    /// exist.
+    /// New value minus the old value, with the interval of the difference. Used for shares that may be 0, because a
+    /// ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
     /// Numbers of open requests: of the old side, then of the new side. An open request had no response when the drain

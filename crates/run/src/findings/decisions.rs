@@ -114,7 +114,7 @@ pub struct Breach {
     pub value: Option<f64>,
     /// Limit in the same unit.
     pub limit: Option<f64>,
-    /// True if the value is a lower bound, since too many requests were not answered.
+    /// True if the value is a lower bound, because too many requests were not answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }

@@ -46,10 +46,10 @@ pub struct HistoryChange {
     pub run: String,
     /// Start of the first run after the change.
     pub started: String,
-    /// Mean of the runs between the previous change and this one: the arithmetic mean for shares, otherwise the
+    /// Mean of the runs between the previous change and this change: the arithmetic mean for shares, otherwise the
     /// geometric mean.
     pub before: f64,
-    /// Mean of the runs between this change and the next one, computed in the same way as `before`.
+    /// Mean of the runs between this change and the next change, computed in the same way as `before`.
     pub after: f64,
     /// Relative change of the mean. For a figure that is a share, the difference of the two means.
     pub change: f64,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::ThinkTime;
 use crate::figure::Figure;
 
-/// Capacity in users: the largest number of users that meets the objective, and the next larger tested number that does
-/// not.
+/// Capacity in users: the largest number of users for which the server meets the objective, and the next larger tested
+/// number for which it does not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -7,8 +7,8 @@ const HIDDEN: &str = "<redacted>";
 /// Minimum length of a text that counts as a JSON Web Token because it begins with `eyJ`.
 const MIN_JWT_LENGTH: usize = 20;
 
-/// Replaces all tokens and passwords in a text that people read, such as a server's error. In such a text, a word that
-/// begins with `-`, such as `-NOAUTH`, is not an option.
+/// Replaces all tokens and passwords in a text that people read, such as a server's error. A word of this text that
+/// begins with `-`, for example `-NOAUTH`, is not an option.
 pub fn hide_tokens(text: &str) -> String {
     hide(text, false)
 }
@@ -110,8 +110,8 @@ fn is_token(word: &str) -> bool {
     looks_like_token(word) || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
 }
 
-/// Returns true if a word of a sentence looks like a secret. Such a word has a digit, a punctuation mark other than a
-/// dot, or a capital after its first letter.
+/// Returns true if a word of a sentence looks like a secret. A word looks like a secret if it has a digit, a
+/// punctuation mark other than a dot, or a capital after its first letter.
 fn looks_secret(word: &str) -> bool {
     let plain = |(at, c): (usize, char)| c.is_alphabetic() && (at == 0 || !c.is_uppercase()) || c == '.';
     !word.char_indices().all(plain)

@@ -116,7 +116,7 @@ pub struct HostInfo {
     pub cpu_model: String,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Facts about the host that affect the results: sysctls, clock source, virtualisation.
+    /// Facts about the host that affect the results: sysctls, clock source, virtualization.
     pub facts: std::collections::BTreeMap<String, String>,
 }
 
@@ -265,7 +265,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Writes `run.json` atomically: a reader sees the old file or the new one, never a part of it.
+    /// Writes `run.json` atomically: a reader sees the whole old file or the whole new file.
     pub fn save(&self, run: &Run) -> Result<(), RunDirError> {
         let text = serde_json::to_string(run)
             .map_err(|e| RunDirError::Parse { path: "run.json".into(), message: e.to_string() })?;

@@ -220,7 +220,7 @@ pub enum ErrorKind {
     /// The server's host refused the connect with a reset. For a unix socket: nothing listens, or the queue of the
     /// listener is full.
     ConnectRefused,
-    /// The connect timed out. S-Clients close the connection after their timeout T and open another one.
+    /// The connect timed out. S-Clients close the connection after their timeout T and open another connection.
     ConnectTimeout,
     /// The connect failed for another reason, such as a host without a route to it.
     ConnectFailed,

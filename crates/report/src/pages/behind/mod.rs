@@ -1,4 +1,4 @@
-//! Chain from the client through the server to its upstream services. The chain shows the utilisation of each service,
+//! Chain from the client through the server to its upstream services. The chain shows the utilization of each service,
 //! and the share of the throughput that the service explains.
 
 mod drawn;

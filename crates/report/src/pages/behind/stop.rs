@@ -19,7 +19,7 @@ pub(super) struct Stop {
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
     pub(super) busiest_thread: Option<f64>,
-    /// Name and utilisation of the service's busiest device.
+    /// Name and utilization of the service's busiest device.
     pub(super) busy: Option<(String, f64)>,
     pub(super) follows: Option<Estimate>,
     /// Words for the resource that is full, such as `one thread`; empty for none.
@@ -97,8 +97,8 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// Returns the name and utilisation of an upstream's busiest device: its CPUs or a thread. If the limit is the CPU
-/// quota, returns the share of periods in which the quota ran out. If the limit is the CPUs, returns their utilisation.
+/// Returns the name and utilization of an upstream's busiest device: its CPUs or a thread. If the limit is the CPU
+/// quota, returns the share of periods in which the quota ran out. If the limit is the CPUs, returns their utilization.
 /// If the limit is a lock, returns the CPU time, in CPUs.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);

@@ -1,4 +1,4 @@
-//! Reads URLs as curl does: recognises patterns that stand for several URLs, and resolves `..` in paths.
+//! Reads URLs as curl does: recognizes patterns that stand for several URLs, and resolves `..` in paths.
 
 /// Returns the first character that curl would read as the beginning of a pattern for several URLs (`{a,b}`, `[1-3]`);
 /// `None` without a pattern. The brackets of an IPv6 address are no pattern.
