@@ -112,7 +112,7 @@ pub enum Protocol {
         /// Position of the answer among the messages that the server sends for each request, from 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer_message: Option<u16>,
-        /// Number of messages that the server sends for each request; absent if the answer is the last.
+        /// Number of messages that the server sends for each request; absent if the answer is the last message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exchange_messages: Option<u16>,
     },
