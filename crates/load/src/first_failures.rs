@@ -90,8 +90,8 @@ mod tests {
                 first.keep_status(i as f64, status, format!("\"reason {i}\""));
             }
         }
-        // A later answer, with a known status, follows in the same received bytes. After both answers, the session has
-        // the words of the later answer.
+        // A later answer, with a known status, follows in the same received bytes. After both answers, the session
+        // holds only the error text of the later answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

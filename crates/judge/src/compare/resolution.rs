@@ -27,7 +27,7 @@ impl Widths {
     }
 }
 
-/// Adds to a figure the smallest change that the comparison of this figure would have shown. Also adds the factor by
+/// Stores in a compared figure the smallest change that its comparison would have shown. Also stores the factor by
 /// which the data must grow to show a change of 1 %.
 pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     if !widths.detects().is_finite() {

@@ -21,7 +21,7 @@ pub(super) struct Window<'a> {
     pub(super) trial: &'a Trial,
 }
 
-/// Windows of both sides under one condition.
+/// Windows of the old and of the new server that were measured under the same condition, such as the same offered rate.
 pub(super) type Pair<'a> = [Vec<Window<'a>>; 2];
 
 /// Returns the windows of both sides, for each condition that both sides have.

@@ -101,8 +101,8 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
-    /// `not-saturated`, a larger load is this lever, and the larger load must have had the predicted effect.
+    /// True if the effect of the verdict's own lever was predicted before the experiment. The verdict's own
+    /// lever for `not-saturated` is a larger load, which must also have had the predicted effect.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.

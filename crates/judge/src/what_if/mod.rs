@@ -99,7 +99,7 @@ fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
 }
 
 /// Returns the factor by which a change of resources multiplies the capacity. For this purpose, the capacity is the
-/// rate at which the first resource is full, with contention.
+/// rate at which one of the resources becomes full, lowered by contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }

@@ -25,8 +25,8 @@ pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
 /// Number of steps per second in the series of completed requests.
 const INTERVALS: usize = 10;
 
-/// Returns the highest rate of any second in a load test. The mean rate of the measurement is not enough: requests that
-/// time out do not count in it, although the server works on them.
+/// Returns the highest rate of any second in a load test. The mean completed rate would be too low: it leaves out
+/// requests that timed out, although the server works on them, too.
 fn highest_rate(trial: &Trial) -> f64 {
     let seconds = trial.measured.series_completed.windows(INTERVALS);
     let highest = seconds.map(|second| second.iter().sum::<f64>() / INTERVALS as f64).fold(0.0, f64::max);

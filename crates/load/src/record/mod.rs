@@ -198,7 +198,7 @@ impl Record {
         streams.map(|streams| streams.events(now_ns, conn, request, events)).is_some()
     }
 
-    /// Sets the counter of response times for each slot (short period) of an experiment.
+    /// From now on, `times` also counts the response times of each slot (short period) of an experiment.
     pub(crate) fn in_slots(&mut self, times: SlotTimes) {
         self.slot_times = times;
     }

@@ -52,7 +52,8 @@ impl Record {
         self.carry_in_others(request);
     }
 
-    /// Records the age of a request that is in flight at the end of the measured window, started or not.
+    /// Records the age of a request without a complete answer at the end of the measured window. The request was sent,
+    /// or still waits to be sent.
     pub(crate) fn still_under_way(&mut self, now_ns: u64, intended_ns: u64) {
         self.under_way.record_ns(now_ns.saturating_sub(intended_ns));
         self.carry_in(intended_ns);

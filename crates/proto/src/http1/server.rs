@@ -44,7 +44,7 @@ pub trait Site: Send + Sync {
     }
 
     /// If answers are streams of events, returns the times at which the events of an answer that begins now are sent.
-    /// Only HTTP/2 sends streams of events through this method.
+    /// Only the HTTP/2 server calls this method.
     fn pace(&self) -> Option<Pace> {
         None
     }

@@ -140,7 +140,7 @@ pub struct ClassFinding {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassCosts {
-    /// Number of windows in the regression.
+    /// Number of windows that the linear regression is fitted to.
     pub windows: usize,
     /// Index in `classes` of the class that takes the largest part of the server's CPU time in this mix.
     pub dearest: Option<usize>,

@@ -66,7 +66,8 @@ pub struct HistoryChange {
     /// True if later changes brought the figure back to its earlier level.
     pub undone: bool,
     /// True if the change decides the exit status: the change is new, for the worse, not undone, and large enough. A
-    /// change is large enough if it reaches `threshold`, or for a share, a fixed difference.
+    /// change is large enough if it reaches `threshold`. A change of a figure that is itself a share must reach a fixed
+    /// difference instead.
     pub fails: bool,
 }
 

@@ -23,7 +23,8 @@ impl Trial {
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())
     }
 
-    /// Returns the times `time` of all requests, including lower bounds for the requests that were never answered.
+    /// Returns the times of all requests, of the kind that `time` selects. For a request that was never answered, the
+    /// time is a lower bound.
     /// `failed` is the number of failed requests, for runs without a histogram of failed requests.
     pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
         answer_times(&self.histograms, time, failed)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// sends is shorter.
 const CONNECT_NS: u64 = 500_000;
 
-/// Division of a closed loop into blocks. The closed loop provides the number of connections. The pipeline of the
+/// Division of a closed loop into blocks. The number of connections is that of the closed loop. The pipeline of the
 /// closed loop is the number of messages in flight on each connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

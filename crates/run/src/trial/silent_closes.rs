@@ -5,8 +5,8 @@ use crate::{ErrorKind, FailureKind, Tally, Trial};
 
 /// Minimum number of connections for a conclusion. The mean number of answers on fewer connections is too uncertain.
 const MIN_CONNECTIONS: u64 = 20;
-/// Minimum number of successive connections per client. If a server restarts twice, each client has only three
-/// connections.
+/// Minimum number of successive connections per client. A client of a server that restarts twice has only
+/// three successive connections, so restarts do not count as closes.
 const GENERATIONS: f64 = 4.0;
 /// Minimum share of all connections that must have ended, 0 to 1. In measured loads against servers that close
 /// silently, the share was above 0.99: only the last connection of each client stays open.

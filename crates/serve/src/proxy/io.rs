@@ -34,7 +34,7 @@ pub(super) struct Io {
     pub(super) cell: Arc<Cell>,
     pub(super) buffer: Vec<u8>,
     pub(super) now_ms: u64,
-    /// Number of upstream connections that pairs currently use.
+    /// Number of upstream connections that are currently paired with a client's connection.
     pub(super) attached: usize,
     /// Number of requests that were sent again because the upstream server had closed the kept connection.
     pub(super) repeated: u64,

@@ -35,8 +35,8 @@ pub struct Timings {
 pub enum TimingGoal {
     /// The measurement ends after this many calls of `get_next_event`.
     Calls(usize),
-    /// The measurement ends after this many declarations and as many revocations. Declarations come in bursts, so the
-    /// number of declarations may be reached long before the number of revocations.
+    /// The measurement ends after this many declarations of interest in events and as many revocations of this
+    /// interest. Declarations come in bursts, so their number may be reached long before the number of revocations.
     Declarations(usize),
 }
 

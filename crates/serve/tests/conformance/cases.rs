@@ -15,7 +15,7 @@ pub(crate) fn all(check: impl Fn(&Talk, Variant, &'static str, &Path)) {
     each_of(&KINDS, check);
 }
 
-/// Tests the same combinations as [`all`], but uses the services `kinds` for the strategies.
+/// Tests the same combinations as [`all`], but tests each strategy only with the services in `kinds`.
 pub(crate) fn each_of(kinds: &[&str], check: impl Fn(&Talk, Variant, &'static str, &Path)) {
     let (_alone, root, talks) = (alone(), tempfile::tempdir().unwrap(), talks());
     talk::write_files(root.path());

@@ -41,7 +41,7 @@ pub(super) enum State {
 /// Costs of one period in which events were open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
-    /// Time for which events were open, nanoseconds.
+    /// Time for which the perf events were open, nanoseconds.
     pub(super) open_ns: u64,
     /// Number of context switches of the sampled threads; `None` if the kernel does not count them.
     pub(super) switches: Option<u64>,

@@ -32,7 +32,7 @@ pub struct Via {
     agent_path: Option<String>,
     /// Program file to copy to the host; `None` if the user gave a path.
     program: Option<Program>,
-    /// Master connections to the host; `None` if its engine has none.
+    /// Shared (master) connections to the host; `None` if the host is not reached by ssh.
     connections: Option<HostMasters>,
 }
 

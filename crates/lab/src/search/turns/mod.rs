@@ -175,7 +175,7 @@ impl Turns<'_, '_> {
         self.searches = Some(Beside { searches, before_s, between_s });
     }
 
-    /// Returns true if a server died. The server's run has then ended.
+    /// Returns true if a server died. The load on this server has then ended, too.
     fn died(&mut self) -> bool {
         self.sides.iter_mut().any(|side| side.stopped())
     }

@@ -42,9 +42,9 @@ fn early_failures_count_as_slower_than_every_answer() {
     assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
 }
 
-/// The simulated server closes each connection after its answer, so half of the requests fail immediately. A few
-/// failures more or less decide whether the median is the longest answer or unknown. The median is therefore only a
-/// lower bound, which is near the typical response time.
+/// The simulated server closes each connection after its answer, so half of the requests fail immediately. If a
+/// few more requests fail, the median is unknown; if a few fewer fail, the median is the longest answer. The median is
+/// therefore only a lower bound, which is near the typical response time.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     let failing = |failed| {
