@@ -1,0 +1,209 @@
+//! Trials of a run that may show the capacity, and the best of them for each kind of load.
+
+use run::{BreachKind, ClosedLoopSource, Trial};
+use stats::NORMAL_95;
+use stats::shares::chance_above_half;
+
+use super::early_end;
+use super::held_twice::held_twice;
+use super::pooled::Pooled;
+use super::windows::pooled_search;
+use crate::Facts;
+use crate::number::{counted, figure, finite, positive, rate};
+use crate::objective::{breach, holds};
+use crate::single::{clients, closed, good, good_bytes, several_sizes};
+use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS};
+
+/// Trials of a run, and for each kind of load, the best trial that met the objective.
+pub(super) struct Tried<'f, 'a> {
+    facts: &'f Facts<'a>,
+    /// Best trial of the open-loop search.
+    open: Option<&'a Trial>,
+    /// Best trial of the closed-loop sweep.
+    closed: Option<&'a Trial>,
+    /// Best trial of a run without search and sweep.
+    alone: Option<&'a Trial>,
+    /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
+    all: Vec<&'a Trial>,
+    /// Function that returns the rate that a trial shows: [`carried`] or [`surely_carried`].
+    pub(super) rate_of: fn(&Trial) -> f64,
+}
+
+impl<'f, 'a> Tried<'f, 'a> {
+    /// Returns the best trials of a run, and true if they show only a lower bound of the capacity. The rates of a lower
+    /// bound come from [`surely_carried`]: the highest of several rates is partly high by chance, and without an
+    /// estimate nothing corrects this.
+    pub(super) fn of_run(facts: &'f Facts<'a>) -> (Self, bool) {
+        let tried = Self::of(facts, carried);
+        match tried.found().is_some() && tried.estimated().is_none() && tried.ended_early() {
+            true => (Self::of(facts, surely_carried), true),
+            false => (tried, false),
+        }
+    }
+
+    fn of(facts: &'f Facts<'a>, rate_of: fn(&Trial) -> f64) -> Self {
+        let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
+        let below: Vec<&Trial> =
+            facts.sweep.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f)).collect();
+        let lone = lone(facts);
+        let best = |trials: &[&'a Trial]| best(facts, trials, rate_of);
+        let (open, closed, alone) = (best(&facts.search), best(&below), best(&lone));
+        let all = facts.search.iter().chain(&facts.sweep).chain(&lone).copied().collect();
+        Self { facts, open, closed, alone, all, rate_of }
+    }
+
+    pub(super) fn found(&self) -> Option<&'a Trial> {
+        let all = [self.open, self.closed, self.alone].into_iter().flatten();
+        all.max_by(|a, b| (self.rate_of)(a).total_cmp(&(self.rate_of)(b)))
+    }
+
+    /// Returns the source of a capacity that is the rate of a closed-loop sweep step. Returns `None` for an estimated
+    /// capacity, and in a search for a number of users, which uses closed loops on purpose.
+    pub(super) fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
+        let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
+        let open_held = self.open.and_then(|open| finite(carried(open)));
+        (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
+    }
+
+    /// Returns the trial with the lightest load. The caller uses this trial if no trial of the run met the objective.
+    pub(super) fn least(&self) -> Option<&'a Trial> {
+        let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
+        lightest.or(self.facts.decisive)
+    }
+
+    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all windows
+    /// or no window met the objective.
+    pub(super) fn estimated(&self) -> Option<Pooled> {
+        let facts = self.facts;
+        let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
+        pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
+    }
+
+    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without the
+    /// reduction, the estimate may be too high: a short window ends before waiting requests exceed a limit of several
+    /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. An
+    /// estimate below the rate from [`held_twice`] is raised to this rate. Returns `None` if the whole interval is
+    /// above every completed rate, or if rates below the estimate failed.
+    pub(super) fn sound(&self, mut p: Pooled) -> Option<Pooled> {
+        let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+        let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
+        let least = held_twice(&self.facts.search, &self.facts.limits).min(p.estimate.high);
+        p.estimate.rate = p.estimate.rate.max(least).min(most);
+        is_sound.then_some(p)
+    }
+
+    /// Returns true if the loads show only a lower bound of the capacity. Either no tested load overloaded the server,
+    /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
+    /// the best rate and the failed rate. Always false for a search for a number of users.
+    ///
+    /// After a failure, a few windows are not enough. Above the highest rate of the sweep, a search doubles its rate
+    /// while the objective is met. The capacity may therefore be anywhere between the last rate that passed and twice
+    /// this rate. Moreover, a window may fail only because it was disturbed.
+    fn ended_early(&self) -> bool {
+        let facts = self.facts;
+        let grows = !early_end::stopped_growing(facts);
+        let few = facts.search.len() < FEWEST_WINDOWS || grows && self.open.is_some();
+        let is_open = if facts.failing.is_some() { few } else { grows };
+        is_open && !facts.run.plan.search.users
+    }
+
+    /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
+    /// The failures must clearly outnumber the successes: for example, 2 to 0, or 4 to 1. For this test, a window
+    /// counts as failed if too many of its requests failed. A real limit of the server makes only high rates fail. A
+    /// proxy without free ports, in contrast, fails now and then at any rate.
+    fn fails_below(&self, rate: f64) -> bool {
+        let facts = self.facts;
+        let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
+        let failed = |t: &Trial| breach(t, &facts.limits).is_some_and(|b| b.kind == BreachKind::Errors);
+        let below = count(&|t| t.rates.offered_rate < rate && failed(t));
+        let above = count(&|t| t.rates.offered_rate > rate && holds(t, &facts.limits));
+        chance_above_half(below, below + above) >= FAILURES_BELOW
+    }
+
+    pub(super) fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
+        match (self.found(), whole) {
+            (Some(_), Some(p)) => pooled_method(p),
+            (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
+            (None, _) => format!(
+                "even the lowest load that was tried, {} offered, broke the objective; the rate is what it completed",
+                rate(trial.rates.offered_rate)
+            ),
+        }
+    }
+}
+
+/// Returns the rate of good answers of a trial. In an open loop, limits the result to the offered rate. A window may
+/// complete more requests than were offered in it, because some requests were already waiting when the window began.
+fn carried(trial: &Trial) -> f64 {
+    match (closed(trial), positive(trial.rates.offered_rate)) {
+        (false, Some(offered)) => good(trial).min(offered),
+        _ => good(trial),
+    }
+}
+
+/// Returns a rate that a server with this trial's load certainly carries (97.5 % confidence). An open loop shows that
+/// the server keeps up with the offered rate, so the result is the same as that of [`carried`]. A closed loop only
+/// counts requests. The number of completed requests is assumed to vary like a Poisson count.
+fn surely_carried(trial: &Trial) -> f64 {
+    let completed = trial.measured.tally.completed as f64;
+    let error = if closed(trial) { NORMAL_95 / completed.max(1.0).sqrt() } else { 0.0 };
+    carried(trial) * (1.0 - error).max(0.0)
+}
+
+/// Returns the trial with the highest rate of good answers among those that met the objective.
+fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial], rate_of: fn(&Trial) -> f64) -> Option<&'a Trial> {
+    let held = trials.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
+    held.max_by(|a, b| rate_of(a).total_cmp(&rate_of(b)))
+}
+
+/// Returns the trials of an experiment, or of loads that the user chose. Returns an empty list if the run has a search
+/// or a sweep. If requests have several sizes, returns only the decisive trial, because rates of different sizes cannot
+/// be compared.
+fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
+    match facts.search.is_empty() && facts.sweep.is_empty() {
+        false => Vec::new(),
+        true if several_sizes(facts.run) => facts.decisive.into_iter().collect(),
+        true => {
+            let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
+            facts.run.trials.iter().filter(of_load).collect()
+        }
+    }
+}
+
+fn pooled_method(p: &Pooled) -> String {
+    let left_out = match p.left_out {
+        Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),
+        Some(l) => format!("; {} s that were disturbed are included", figure(l.seconds)),
+        None => String::new(),
+    };
+    let windows = counted(p.windows as f64, "window");
+    match p.of_overloads {
+        true => format!("open loop, completed rate of {windows} with an overload{left_out}"),
+        false => format!("open loop, late requests of {windows} pooled{left_out}"),
+    }
+}
+
+/// Returns the method that gave the capacity, in words. `found` is the trial that shows the capacity.
+fn method(facts: &Facts<'_>, open: Option<&Trial>, found: &Trial, closed_loop: Option<ClosedLoopSource>) -> String {
+    let of_clients = || counted(clients(found), "client");
+    match (closed_loop, open) {
+        (Some(source), _) => format!("{} ({})", source.words(), of_clients()),
+        (None, Some(_)) => format!("open loop, bracketed in {}", counted(facts.search.len() as f64, "step")),
+        (None, None) if facts.run.plan.search.users => format!("closed loop with {}", of_clients()),
+        (None, None) if several_sizes(facts.run) => {
+            let bytes = facts.decisive.and_then(|t| t.key.record_bytes).unwrap_or(0) as f64;
+            let per_s = facts.decisive.map_or(0.0, good_bytes);
+            format!(
+                "the trial with the most bytes per second: {} kB/s in answers of {} bytes",
+                figure(per_s / 1e3),
+                figure(bytes)
+            )
+        }
+        _ => match facts.run.trials.len() {
+            0 | 1 => "one load level: the capacity is at least this".into(),
+            all => {
+                format!("the best of {all} chosen load levels that held the objective: the capacity is at least this")
+            }
+        },
+    }
+}
