@@ -25,6 +25,12 @@ pub trait Service: Send + Sync {
         false
     }
 
+    /// Returns true if a planted weakness (a behaviour) slows each request. An event loop then sends each answer before
+    /// it handles the next request. Otherwise, it may collect answers for a short time.
+    fn is_slowed(&self) -> bool {
+        false
+    }
+
     /// Returns true if Nagle's algorithm may delay small writes. By default, Nagle's algorithm is off.
     fn nagle(&self) -> bool {
         false

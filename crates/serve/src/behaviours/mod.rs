@@ -126,6 +126,10 @@ impl Service for Delayed {
         self.service.is_timed()
     }
 
+    fn is_slowed(&self) -> bool {
+        true
+    }
+
     fn nagle(&self) -> bool {
         self.service.nagle()
     }
