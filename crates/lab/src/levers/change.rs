@@ -2,10 +2,12 @@
 //! change only while the resource has the expected state, so that newer changes by other programs are never
 //! overwritten.
 
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use probe::started_ticks as started;
 use serde::{Deserialize, Serialize};
+use sys::lock::{ProcessLock, ProcessPart};
 
 /// A change of a resource that lasts until it is undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +23,8 @@ pub(crate) enum Change {
     Cpus { pid: u32, started: u64, before: Vec<u32>, after: Vec<u32> },
 }
 
-/// Resource whose state a change affects.
+/// Resource whose state a change affects. Experiments lock their resources in the order of this type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Resource {
     /// A file of a control group.
     File(PathBuf),
@@ -34,16 +37,47 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Returns the path of the kernel's file for the resource. An experiment locks this file, so that no other
-    /// experiment changes the resource.
-    pub(super) fn path(self) -> PathBuf {
-        match self {
-            Self::File(file) => file,
-            Self::RunState(pid) => format!("/proc/{pid}/stat").into(),
-            Self::Descriptors(pid) => format!("/proc/{pid}/limits").into(),
-            Self::Cpus(pid) => format!("/proc/{pid}/status").into(),
+    /// Returns the path of the kernel's file that shows the resource.
+    pub(super) fn path(&self) -> PathBuf {
+        match self.place() {
+            Place::File(file) => file.to_owned(),
+            Place::Process(pid, part) => part.path(pid),
         }
     }
+
+    /// Locks the resource, so that no other experiment changes it. Returns `None` if another experiment has locked it.
+    pub(super) fn try_lock(&self) -> std::io::Result<Option<Lock>> {
+        match self.place() {
+            Place::File(file) => {
+                let file = File::open(file)?;
+                Ok(sys::lock::try_exclusive(&file)?.then_some(Lock::File { _open: file }))
+            }
+            Place::Process(pid, part) => {
+                Ok(sys::lock::try_process(pid, part)?.map(|lock| Lock::Process { _lock: lock }))
+            }
+        }
+    }
+
+    fn place(&self) -> Place<'_> {
+        match self {
+            Self::File(file) => Place::File(file),
+            Self::RunState(pid) => Place::Process(*pid, ProcessPart::RunState),
+            Self::Descriptors(pid) => Place::Process(*pid, ProcessPart::Descriptors),
+            Self::Cpus(pid) => Place::Process(*pid, ProcessPart::Cpus),
+        }
+    }
+}
+
+/// Place of a resource: a file, or a part of a process.
+enum Place<'a> {
+    File(&'a Path),
+    Process(u32, ProcessPart),
+}
+
+/// Lock on a resource, until it is dropped.
+pub(super) enum Lock {
+    File { _open: File },
+    Process { _lock: ProcessLock },
 }
 
 /// State of a resource: before a change, after the change, or another state.
@@ -85,15 +119,14 @@ impl Change {
         Ok(Self::Cpus { pid, started, before, after: cpus.to_vec() })
     }
 
-    /// Returns the path of the kernel's file for the changed resource.
-    pub(super) fn path(&self) -> PathBuf {
-        let resource = match self {
+    /// Returns the changed resource.
+    pub(super) fn resource(&self) -> Resource {
+        match self {
             Self::File { file, .. } => Resource::File(file.clone()),
             Self::Stopped { pid, .. } => Resource::RunState(*pid),
             Self::Descriptors { pid, .. } => Resource::Descriptors(*pid),
             Self::Cpus { pid, .. } => Resource::Cpus(*pid),
-        };
-        resource.path()
+        }
     }
 
     /// Makes the change, unless it is already made. Fails if another program has changed the resource, or if the

@@ -1,18 +1,17 @@
 //! Changes that an experiment makes, and that are undone when the experiment ends.
 //!
 //! - An experiment locks each resource that it changes. A second experiment that would change the resource is therefore
-//!   refused. The lock is on the kernel's own file for the resource. The lock excludes experiments of all users, and
-//!   the kernel releases it when the process ends.
+//!   refused. The lock is on the kernel's own object for the resource: a file of a control group, or a process. The
+//!   lock excludes experiments of all users and of all containers, and the kernel releases it when the process ends.
 //! - While a change is in effect, a record of the state before the change exists. If the resource of a record is not
 //!   locked, the experiment that wrote the record was killed. [`put_back`] then undoes the change. Every loadline
 //!   command that measures calls [`put_back`] first.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::change::{Change, Resource};
+use super::change::{Change, Lock, Resource};
 use super::record::{self, Record};
 
 /// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change, but an
@@ -24,7 +23,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 pub struct Undo {
     changes: Vec<Change>,
     record: Option<PathBuf>,
-    _locks: Vec<File>,
+    _locks: Vec<Lock>,
 }
 
 impl Undo {
@@ -35,10 +34,10 @@ impl Undo {
         plan: impl Fn() -> Result<Vec<Change>, String>,
     ) -> Result<Self, String> {
         put_back();
-        let paths = in_order(resources.into_iter().map(Resource::path));
-        let locks = lock(&paths, LOCK_TIMEOUT)?;
+        let resources = in_order(resources.into_iter());
+        let locks = lock(&resources, LOCK_TIMEOUT)?;
         // If a killed experiment held the lock until this moment, its changes are undone here.
-        put_back_in(&paths);
+        put_back_in(&resources);
         let changes = plan()?;
         Ok(Self { changes, record: None, _locks: locks })
     }
@@ -54,7 +53,7 @@ impl Undo {
 
     /// Returns the resources as paths of kernel files.
     pub(super) fn resources(&self) -> Vec<String> {
-        self.changes.iter().map(|change| change.path().display().to_string()).collect()
+        self.changes.iter().map(|change| change.resource().path().display().to_string()).collect()
     }
 
     fn undo(&mut self) -> Result<(), String> {
@@ -79,30 +78,30 @@ fn undo_all(changes: &[Change]) -> Result<Vec<&Change>, String> {
     results.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Sorts the files, so that all experiments lock them in the same order, and removes duplicates.
-fn in_order(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    paths.collect::<BTreeSet<_>>().into_iter().collect()
+/// Sorts the resources, so that all experiments lock them in the same order, and removes duplicates.
+fn in_order(resources: impl Iterator<Item = Resource>) -> Vec<Resource> {
+    resources.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Locks all files, or none of them.
-fn lock(resources: &[PathBuf], timeout: Duration) -> Result<Vec<File>, String> {
+/// Locks all resources, or none of them.
+fn lock(resources: &[Resource], timeout: Duration) -> Result<Vec<Lock>, String> {
     let deadline = Instant::now() + timeout;
     resources.iter().map(|resource| lock_one(resource, deadline)).collect()
 }
 
-fn lock_one(resource: &PathBuf, deadline: Instant) -> Result<File, String> {
-    let file = File::open(resource).map_err(|e| format!("opening {}: {e}", resource.display()))?;
+fn lock_one(resource: &Resource, deadline: Instant) -> Result<Lock, String> {
+    let path = resource.path();
     loop {
-        match sys::lock::try_exclusive(&file) {
-            Ok(true) => return Ok(file),
-            Ok(false) if Instant::now() < deadline => std::thread::sleep(LOCK_INTERVAL),
-            Ok(false) => {
+        match resource.try_lock() {
+            Ok(Some(lock)) => return Ok(lock),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(LOCK_INTERVAL),
+            Ok(None) => {
                 return Err(format!(
                     "another experiment is changing {} at this moment: wait until it has ended",
-                    resource.display()
+                    path.display()
                 ));
             }
-            Err(e) => return Err(format!("locking {}: {e}", resource.display())),
+            Err(e) => return Err(format!("locking {}: {e}", path.display())),
         }
     }
 }
@@ -114,16 +113,17 @@ pub fn put_back() -> Vec<String> {
 }
 
 /// Undoes changes that killed experiments left on resources that this process has locked.
-fn put_back_in(locked: &[PathBuf]) {
+fn put_back_in(locked: &[Resource]) {
     record::paths().into_iter().for_each(|path| drop(settle(&path, locked)));
 }
 
 /// Undoes the changes in a record, unless another process has locked one of its resources. Returns a sentence for the
 /// user if something was undone or could not be undone.
-fn settle(path: &Path, locked: &[PathBuf]) -> Option<String> {
+fn settle(path: &Path, locked: &[Resource]) -> Option<String> {
     let changes = Record::read(path)?.changes;
     // A resource that no longer exists has nothing to undo and cannot be locked.
-    let to_lock = changes.iter().map(Change::path).filter(|path| !locked.contains(path) && path.exists());
+    let is_free = |resource: &Resource| !locked.contains(resource) && resource.path().exists();
+    let to_lock = changes.iter().map(Change::resource).filter(is_free);
     let _locks = lock(&in_order(to_lock), Duration::ZERO).ok()?;
     // The experiment may have ended and undone its changes since the record was read.
     let changes = Record::read(path)?.changes;
