@@ -4,7 +4,10 @@
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
-use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
+use run::{
+    Column, Cost, CounterId, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Recording, Run, Side, Steady,
+    TENTH_S, Trial, Window,
+};
 
 /// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. This time is needed to start
 /// agents (generator processes) and for a short drain.
@@ -89,6 +92,8 @@ pub struct VirtualServer {
     /// the server alone.
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
+    /// Virtual machines of other users, to which the hypervisor gives the CPU.
+    guests: Vec<Neighbour>,
     drift: Option<Drift>,
     /// Standard deviation of the random error in the logarithm of the measured CPU time per request. The error does not
     /// include changes of the machine's speed. `None` if no CPU time is measured.
@@ -128,6 +133,7 @@ impl VirtualServer {
             pauses: Vec::new(),
             stalls: Vec::new(),
             neighbours: Vec::new(),
+            guests: Vec::new(),
             drift: None,
             cpu_noise: None,
             unused_s: 0.0,
@@ -171,6 +177,28 @@ impl VirtualServer {
         self.neighbours.extend_from_slice(neighbours);
         self.stalls.extend(neighbours.iter().flat_map(|neighbour| neighbour.turns()));
         self
+    }
+
+    /// Adds virtual machines of other users, to which the hypervisor gives the server's CPU. The trials record the
+    /// stolen CPU time, but no pauses and no other programs.
+    #[must_use]
+    pub fn robbed_by(mut self, guests: &[Neighbour]) -> Self {
+        self.guests.extend_from_slice(guests);
+        self.stalls.extend(guests.iter().flat_map(|guest| guest.turns()));
+        self
+    }
+
+    /// Returns samples of the CPU time, in microseconds, that the hypervisor took during a load. The load begins
+    /// `begin_s` seconds after the start of the run. There is one sample per tenth of a second.
+    fn stolen(&self, begin_s: f64, length_s: f64) -> Recording {
+        let t_s: Vec<f64> = (0..=(length_s / TENTH_S).ceil() as u32).map(|i| TENTH_S * f64::from(i)).collect();
+        let until = |t_s: f64| {
+            let taken = |n: &Neighbour| n.share * ((begin_s + t_s - n.begin_s).clamp(0.0, n.length_s));
+            Some(1e6 * self.guests.iter().map(taken).sum::<f64>())
+        };
+        let values = t_s.iter().map(|t| until(*t)).collect();
+        let column = Column { counter: CounterId("cpu.steal".into()), instance: "0".into(), values };
+        Recording { t_s, columns: vec![column], ..Recording::default() }
     }
 
     /// Returns the share of the CPUs that other programs use, for each tenth of a second of a load. The load begins
@@ -284,6 +312,7 @@ impl VirtualServer {
         let (part, _) = simulate(plan, &server).map_err(|e| LabError::set_up("simulating", e))?;
         let window = Window { begin_s: plan.warmup_s, end_s: plan.warmup_s + plan.duration_s };
         let others = self.others(self.now_s, window.end_s);
+        let stolen = self.stolen(self.now_s, window.end_s);
         self.now_s += window.end_s + self.around_s;
         let pauses: Vec<Window> =
             seen.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
@@ -291,7 +320,10 @@ impl VirtualServer {
         if !self.neighbours.is_empty() {
             trial.measured.others = others;
         }
-        // Only pauses of at least 2 ms count as detected, because a real observer misses shorter pauses.
+        if !self.guests.is_empty() {
+            trial.client.recording = stolen;
+        }
+        // Only pauses of at least 2 ms count as detected, because a real observer misses shorter ones.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady =

@@ -8,6 +8,17 @@ use super::tenths::disturbed_tenths;
 use crate::facts::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
+/// Returns true if nothing of a window counts, because the hypervisor took too much of its time. The moments of these
+/// pauses are unknown, so no tenth of a second of the window is known to be undisturbed.
+pub(super) fn is_dropped(trial: &Trial) -> bool {
+    stolen(trial) > STOLEN_WINDOW
+}
+
+/// Returns true if a window is undisturbed from its begin to its end.
+pub(super) fn is_undisturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> bool {
+    !is_dropped(trial) && !disturbed(trial, limit_us, usual).contains(&true)
+}
+
 /// Returns for each tenth of a second whether it was disturbed. A tenth is disturbed by a pause of a machine, by other
 /// programs, or by the backlog of requests after such a disturbance.
 pub(super) fn disturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> Vec<bool> {
@@ -33,7 +44,7 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else {
         return ExcludedTime::default();
     };
-    if stolen(trial) > STOLEN_WINDOW {
+    if is_dropped(trial) {
         return ExcludedTime { seconds: trial.measured.length_s, pauses: 1, ..ExcludedTime::default() };
     }
     let lost = disturbed(trial, strictest, usual).into_iter().filter(|d| *d).count();

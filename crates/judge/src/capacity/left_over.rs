@@ -8,19 +8,19 @@ use stats::posterior::CapacityEstimate;
 use stats::student::t95;
 use stats::{NORMAL_95, Sample, average, normal_tail};
 
-use super::left_out::disturbed;
+use super::left_out::is_undisturbed;
 use super::observed::{At, constraint, shown};
 use super::pooled::Pooled;
 use crate::objective::{breach, late_us, parts};
 use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
 
 /// Returns the mean completed rate of the overloaded windows, if the server fell behind in a window without late
-/// answers. `clean` leaves out windows that were disturbed.
+/// answers. `clean` leaves out windows that were disturbed, because a disturbance lowers the completed rate.
 pub(super) fn left_over(windows: &[At<'_>], limits: &Limits, clean: bool) -> Option<Pooled> {
-    windows.iter().find(|at| is_unnoticed(at, limits))?;
     let limit_us = late_us(limits).into_iter().reduce(f64::min)?;
-    let is_usable = |at: &&At<'_>| !clean || !disturbed(at.trial, limit_us, at.usual).contains(&true);
+    let is_usable = |at: &&At<'_>| !clean || is_undisturbed(at.trial, limit_us, at.usual);
     let usable: Vec<&At<'_>> = windows.iter().filter(is_usable).collect();
+    usable.iter().find(|at| is_unnoticed(at, limits))?;
     let overloaded = overloaded(&usable)?;
     let estimate = estimate(&overloaded);
     let beyond = estimate.rate / (HELD_RATE * HELD_RATE);

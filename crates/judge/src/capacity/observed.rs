@@ -4,11 +4,10 @@ use run::{Arrival, Intensity, Trial, Window};
 use stats::posterior::{Constraint, ConstraintKind, Span, WindowObservation};
 
 use super::counts::{failed, late, took};
+use super::left_out::is_dropped;
 use super::neighbours::UsualShare;
-use crate::facts::stolen;
 use crate::objective::{Part, overdue};
 use crate::single::{failed_share, unanswered};
-use crate::thresholds::STOLEN_WINDOW;
 
 /// A window, its request rate, and the usual CPU share of other programs.
 #[derive(Clone, Copy)]
@@ -46,7 +45,7 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
 /// `None` if `clean` is true and the hypervisor took too much of the window's time.
 pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
-    if clean && stolen(trial) > STOLEN_WINDOW {
+    if clean && is_dropped(trial) {
         return None;
     }
     let clean = clean.then_some(at.usual);

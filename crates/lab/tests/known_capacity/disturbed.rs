@@ -1,10 +1,10 @@
 //! Searches on machines that stop or change their speed, and searches on servers that stop.
 
 use crate::disturbances::{
-    beside_a_program, beside_many_programs, drifting, pausing, stalling, stuttering, undisturbed, wandering,
+    beside_a_program, beside_many_programs, drifting, pausing, robbed, stalling, stuttering, undisturbed, wandering,
 };
 use crate::known::SEEDS;
-use crate::models::{m_m_1, mean, median, own_objective, slow_application};
+use crate::models::{long_limit, m_m_1, mean, median, own_objective, slow_application};
 
 #[test]
 fn a_limit_on_the_mean_forgives_pauses_of_the_machine() {
@@ -52,6 +52,17 @@ fn a_program_that_runs_for_a_while_does_not_bend_the_capacity() {
 #[test]
 fn programs_that_come_and_go_do_not_bend_the_capacity() {
     m_m_1().holds(SEEDS, beside_many_programs);
+}
+
+/// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. A late answer shows the
+/// capacity of the first server, and overloads show that of the second one.
+#[test]
+fn windows_whose_cpu_time_was_stolen_do_not_bend_the_capacity() {
+    for known in [own_objective(), long_limit()] {
+        let found = known.holds(SEEDS, robbed);
+        let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.1).count();
+        assert!(near as f64 >= 0.9 * SEEDS as f64, "{}: {near} of {SEEDS}: {found}", known.name);
+    }
 }
 
 /// The report names other programs with their share and their time.
