@@ -8,6 +8,7 @@
 //! single disturbed measurement cannot decide.
 
 use judge::Pooled;
+use judge::thresholds::NEAR_CAPACITY;
 
 /// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
 /// not overload the server. With random arrivals at a single queue, response times at this rate are five times those
@@ -30,9 +31,6 @@ const OVERLOAD_FACTOR: f64 = 1.30;
 /// result of a search of ten seconds on a slow server is 8 % too high on average. The interval covers this error
 /// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
-/// Number of measurements in a cycle of a search that estimates the capacity from overloads. One measurement of each
-/// cycle is at the capacity, and the other measurements are beyond it.
-const OVERLOAD_CYCLE: usize = 3;
 
 /// State of a search.
 #[derive(Clone, Debug)]
@@ -82,7 +80,14 @@ impl RateSearch {
             (None, _, _) => rate * STEP_DOWN,
             (Some(top), None, _) => self.climb(top),
             (Some(passed), Some(failed), None) => (passed * failed).sqrt(),
-            (Some(passed), Some(_), Some(pooled)) => self.follow(pooled).clamp(passed * STEP_DOWN, passed * STEP_UP),
+            (Some(passed), Some(_), Some(pooled)) => {
+                let within = |rate: f64| rate.clamp(passed * STEP_DOWN, passed * STEP_UP);
+                let capacity = within(pooled.estimate.rate);
+                match self.offers_capacity(windows, capacity, pooled) {
+                    true => capacity,
+                    false => within(pooled.beyond),
+                }
+            }
         };
     }
 
@@ -100,12 +105,17 @@ impl RateSearch {
         self.failed.is_some()
     }
 
-    fn follow(&mut self, pooled: &Pooled) -> f64 {
-        // A few overloads may agree by chance, so a search that uses overloads does not end early. A measurement at the
-        // capacity does not improve such an estimate, but shows the response times at the capacity.
-        let cycle = if pooled.of_overloads { OVERLOAD_CYCLE } else { 2 };
+    /// Returns true if the next window is offered the estimated capacity, and false if it is offered a higher rate.
+    /// Also ends the search if the estimate is precise enough.
+    fn offers_capacity(&mut self, windows: &[(f64, bool)], capacity: f64, pooled: &Pooled) -> bool {
+        // A few overloads may agree by chance, so a search that uses overloads does not end early.
         self.done = !pooled.of_overloads && self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
-        if self.seen.is_multiple_of(cycle) { pooled.estimate.rate } else { pooled.beyond }
+        match pooled.of_overloads {
+            // A window at the capacity does not improve this estimate, but shows the response times at the capacity.
+            // One such window suffices.
+            true => !windows.iter().any(|(rate, _)| (NEAR_CAPACITY..=1.0).contains(&(rate / capacity))),
+            false => self.seen.is_multiple_of(2),
+        }
     }
 
     /// Returns the rate of the overload step.
@@ -153,7 +163,28 @@ mod tests {
         assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
     }
 
-    /// A rate failed while another program used the CPUs. The search learns this only after more measurements.
+    /// Overloads give the capacity, so more windows at the capacity would waste time. If the estimate falls, the windows
+    /// so far were beyond the capacity, so one more window shows the server at its capacity.
+    #[test]
+    fn a_search_that_uses_overloads_offers_the_capacity_once() {
+        let overloads = |rate| {
+            let estimate = judge::CapacityEstimate { rate, low: 0.9 * rate, high: 1.1 * rate, steep: 9.0, speeds: 0.0 };
+            Pooled { estimate, beyond: 1.2 * rate, windows: 3, of_overloads: true, left_out: None }
+        };
+        let mut search = RateSearch::new(1000.0, 0.03, false);
+        let mut windows = vec![(800.0, true), (1200.0, false)];
+        let mut next = |windows: &[(f64, bool)], rate| {
+            search.record(windows, Some(&overloads(rate)));
+            search.next().unwrap()
+        };
+        assert!((next(&windows, 950.0) - 950.0).abs() < 1e-9, "no window was near the capacity");
+        windows.push((950.0, true));
+        assert!((next(&windows, 1000.0) - 1140.0).abs() < 1e-9, "950/s is near 1000/s; 1200/s would be too far");
+        windows.push((1140.0, false));
+        assert!((next(&windows, 940.0) - 940.0).abs() < 1e-9, "950/s was beyond the capacity");
+    }
+
+    /// A rate failed while another program used the CPUs, which is known only after more windows.
     #[test]
     fn a_window_that_turns_out_to_be_spoiled_no_longer_limits_the_rates() {
         let mut search = RateSearch::new(5000.0, 0.03, false);
