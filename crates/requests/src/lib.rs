@@ -10,6 +10,7 @@ mod formats;
 mod found;
 mod log;
 mod mistaken;
+mod other_tools;
 mod row;
 mod unreadable;
 mod url;
@@ -47,6 +48,9 @@ pub fn read_text(
     format: Option<&str>,
 ) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let fail = |message: String| ReadError { file: file.into(), place: None, message };
+    if let Some(why) = other_tools::message(text).filter(|_| format.is_none()) {
+        return Err(fail(why));
+    }
     let names = || FORMATS.iter().map(|row| row.name).collect::<Vec<_>>();
     let row = match format {
         Some(name) => FORMATS.iter().find(|row| row.name == name).ok_or_else(|| {
@@ -66,11 +70,14 @@ pub fn read_text(
 /// Reads an access log, which may be compressed with gzip. If the file has another format, the error names that format.
 pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let named = |message| ReadError { file: path.display().to_string(), place: None, message };
-    let other = || mistaken::no_log(&log::beginning(path).unwrap_or_default());
-    // A log reader could also read vegeta's targets, but would lose their headers and bodies.
-    let are_targets = options.fields.is_empty() && log::beginning(path).is_ok_and(|text| mistaken::are_targets(&text));
-    if let Some(why) = other().filter(|_| are_targets) {
-        return Err(named(why));
+    let beginning = log::beginning(path).unwrap_or_default();
+    let other = || mistaken::no_log(&beginning);
+    if options.fields.is_empty() {
+        // Targets of vegeta can also be read as lines of a log, but would lose their headers and bodies.
+        let as_targets = || other().filter(|_| mistaken::are_targets(&beginning));
+        if let Some(why) = other_tools::message(&beginning).or_else(as_targets) {
+            return Err(named(why));
+        }
     }
     log::replay(path, options).map_err(|error| other().map_or(error, named))
 }
