@@ -5,6 +5,7 @@
 //! At the end, their results are merged. Other crates decide how much load to generate, and interpret the results.
 
 mod addresses;
+mod answers_before_close;
 pub mod arrivals;
 mod ceiling;
 mod class_times;
@@ -34,6 +35,6 @@ mod traces;
 
 pub use ceiling::{Ceiling, ceiling};
 pub use cold::hold;
-pub use drivers::sim::{Service, SimObservations, SimServer, TokenBucket, simulate};
+pub use drivers::sim::{Service, SilentClose, SimObservations, SimServer, TokenBucket, simulate};
 pub use error::LoadError;
 pub use launch::{FINE_TICKS_S, Start, run};

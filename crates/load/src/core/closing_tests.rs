@@ -107,7 +107,27 @@ fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
     assert_eq!(ended(0), (0, 0, vec![(ErrorKind::ShortResponse, 2)]), "the server read the request, and then closed");
 }
 
-/// The server closes the connection within the body of an answer, while two more requests wait for their answers.
+/// The server closed an idle connection, and the kernel learns of the close before the client sends the next request.
+#[test]
+fn a_request_whose_send_fails_after_the_close_of_the_server_is_sent_again() {
+    let ended = |errno| {
+        let mut fixture = Fixture::ready(1, 10.0, &[1.0]);
+        fixture.at_ms(5);
+        fixture.hear(b"A\0");
+        fixture.wire.send_error = Some(errno);
+        fixture.at_ms(15);
+        fixture.wire.send_error = None;
+        fixture.at_ms(17);
+        up(&mut fixture);
+        let t = fixture.part().total;
+        (t.keep_alive_races, t.resent, errors(&t))
+    };
+    assert_eq!(ended(sys::Errno::PIPE), (1, 1, vec![]));
+    assert_eq!(ended(sys::Errno::CONNRESET), (1, 1, vec![]));
+    assert_eq!(ended(sys::Errno::NOBUFS), (0, 0, vec![(ErrorKind::Other, 1)]), "an error of this machine");
+}
+
+/// The server closes within the body of an answer, while two more requests wait for their answers.
 #[test]
 fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);

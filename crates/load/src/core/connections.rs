@@ -385,7 +385,10 @@ impl Core {
 /// Returns the kind of failure that an error on an established connection means.
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
-        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => ErrorKind::Reset,
+        // A reset that follows a FIN of the server is reported as EPIPE, so the server has closed first. Source: Linux,
+        // tcp_reset() in net/ipv4/tcp_input.c.
+        Errno::PIPE => ErrorKind::ShortResponse,
+        Errno::CONNRESET | Errno::CONNABORTED => ErrorKind::Reset,
         Errno::TIMEDOUT => ErrorKind::ResponseTimeout,
         _ => ErrorKind::Other,
     }

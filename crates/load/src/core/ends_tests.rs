@@ -4,7 +4,7 @@ use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Phase, Protocol, T
 
 use crate::drivers::sim::SimDriver;
 use crate::shard::{self, LiveCounts, Order};
-use crate::{Service, SimServer, simulate};
+use crate::{Service, SilentClose, SimServer, simulate};
 
 fn plan(connections: u32, pipeline: u32, think_ms: f64) -> LoadPlan {
     let think = ThinkTime { mean_ms: think_ms, exponential: false };
@@ -142,8 +142,40 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
     }
 }
 
-/// In an earlier version, the first request was due before the measured window began but was answered within the
-/// window. More requests were thus completed than offered.
+/// The server closes each connection after 10 answers without announcing it, but only 1 ms after the answer on average.
+/// Most requests arrive before the close, so the client gets a reset. A tenth of the closes comes before the request.
+#[test]
+fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
+    let late = SimServer { closes_after: 10, closes_silently: true, silent_close: SilentClose::Later(1_000_000), ..server() };
+    let t = run(&plan(4, 1, 0.0), &late).total;
+    let ends = t.completed / 10;
+    // Until the first close that comes before the request, resets beyond the first eight count as failures.
+    let failed = t.error_count();
+    assert!(ends > 1000 && failed < 60 && t.keep_alive_races + failed + 4 >= ends, "{t:?}");
+    assert_eq!((t.resent, t.sent), (t.keep_alive_races, t.completed + failed), "{t:?}");
+}
+
+/// The server reads the eleventh request of each connection, and then fails. No such request is a keep-alive race,
+/// although each connection had the same number of answers.
+#[test]
+fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
+    for think_ms in [0.0, 5.0] {
+        let fails = SilentClose::AtNextRequest;
+        let dies = SimServer { closes_after: 10, closes_silently: true, silent_close: fails, ..server() };
+        let t = run(&plan(4, 1, think_ms), &dies).total;
+        assert!(t.keep_alive_races == 0 && t.resent == 0 && t.error_count() + 4 >= t.completed / 10, "{t:?}");
+        // The server also closes connections that were idle for 20 ms. Some clients think longer than that.
+        let think = ThinkTime { mean_ms: 10.0, exponential: true };
+        let intensity = Intensity::Closed { connections: 40, pipeline: 1, think };
+        let both = SimServer { keep_alive_ns: 20_000_000, workers: 40, ..dies };
+        let t = run(&LoadPlan { intensity, ..plan(1, 1, 0.0) }, &both).total;
+        let resets = t.errors.0.get(&ErrorKind::Reset).copied().unwrap_or(0);
+        assert!(t.closed_by_server > 1000 && resets > 5 * t.keep_alive_races, "{t:?}");
+    }
+}
+
+/// In an earlier version, the first request was due before the window began but was answered within the window. More
+/// requests were thus completed than offered.
 #[test]
 fn the_window_of_recorded_times_has_all_their_requests() {
     let times = run::RecordedTimes { gaps_us: vec![0, 50_000, 100_000], items: Vec::new(), speed: 1.0 };

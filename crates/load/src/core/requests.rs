@@ -122,7 +122,7 @@ impl Core {
             match sent {
                 Ok(Sent::All) => {}
                 Ok(Sent::Pending) => c.pending = true,
-                Err(errno) => return self.send_failed(ops, conn, errno),
+                Err(errno) => return self.send_failed(ops, conn, errno, bytes),
             }
         }
         if !c.pending && c.unsent > 0 {
@@ -163,10 +163,15 @@ impl Core {
         }
     }
 
-    /// Handles a send that failed. Received bytes may still follow, for example after a reset, but the connection is
-    /// lost.
-    fn send_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
-        self.failed(ops, conn, Op::Send, errno);
+    /// Handles a send of `bytes` that failed. Received bytes may still follow, for example after a reset, but the
+    /// connection is lost.
+    fn send_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno, bytes: usize) {
+        let c = &mut self.conns[conn as usize];
+        c.sent_bytes = c.sent_bytes.saturating_sub(bytes);
+        let is_ended = matches!(errno, Errno::PIPE | Errno::CONNRESET);
+        if !is_ended || !self.ended_before_send(ops, conn) {
+            self.failed(ops, conn, Op::Send, errno);
+        }
     }
 
     /// Handles the end of a send that had to wait for the socket.

@@ -6,9 +6,9 @@
 //!   HTTP/1, an earlier answer announced the close, or the connection closed between two answers of a pipeline (RFC
 //!   9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a
-//!   connection after an idle time, or after some number of answers. After a race, a request is sent again only if it
-//!   is idempotent (RFC 9110, section 9.2.2), or if the server has shown that it did not read the request. For example,
-//!   an answer with status 408 shows this.
+//!   connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a request is sent again in only two cases: it
+//!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. For example, an
+//!   answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again
@@ -108,8 +108,23 @@ impl Core {
             return false;
         }
         let is_unread = self.is_between_answers(conn) || kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
-        self.record.unread_closes += u64::from(is_unread);
-        is_unread || self.may_be_race(conn, kind)
+        if is_unread {
+            self.record.closed_unread(self.answers_before(conn));
+        }
+        is_unread || self.is_after_last_answer(conn) || self.may_be_race(conn, kind)
+    }
+
+    /// Returns the number of answers on a connection whose requests in flight left right after an answer. Returns `None`
+    /// if the connection had been idle before these requests, or had no answer.
+    fn answers_before(&self, conn: u32) -> Option<u64> {
+        let c = &self.conns[conn as usize];
+        (c.idle_ns == 0 && c.has_answers()).then(|| c.made - u64::from(c.in_flight))
+    }
+
+    /// Returns true if a connection ended after the number of answers after which the server always closes. The server
+    /// may have received the requests in flight before it closed, but its close does not depend on them.
+    fn is_after_last_answer(&self, conn: u32) -> bool {
+        self.answers_before(conn).is_some_and(|answers| self.record.closes_after_answers(answers))
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it while several pipelined requests
@@ -148,6 +163,21 @@ impl Core {
     fn server_said_why(&mut self, conn: u32) -> bool {
         let session = self.sessions.session(conn as usize);
         session.is_answering() != Some(false) || session.close_words().is_some()
+    }
+
+    /// If a connection ended before any byte of the requests in flight was sent, records a keep-alive race and returns
+    /// true. The server cannot have read these requests.
+    pub(super) fn ended_before_send<O: Ops>(&mut self, ops: &mut O, conn: u32) -> bool {
+        let c = self.conns[conn as usize];
+        let is_unsent = c.state == State::Busy && c.sent_bytes == 0 && c.has_answers();
+        if !is_unsent || self.server_said_why(conn) {
+            return false;
+        }
+        self.server_ended(ops.now(), conn);
+        self.lost_after_answers(conn);
+        self.record.closed_unread(self.answers_before(conn));
+        self.raced(ops, conn);
+        true
     }
 
     /// Ends a connection after a keep-alive race. Idempotent requests are queued to be sent again, and others count as

@@ -19,6 +19,8 @@ pub(super) struct MemoryWire {
     pub(super) acked: bool,
     /// Number of sent bytes that the server has not received when it closes.
     pub(super) unreceived: usize,
+    /// Error with which each send fails; `None` if sends succeed.
+    pub(super) send_error: Option<Errno>,
     pub(super) connects: u32,
     pub(super) closes: u32,
     /// Number of the connection that was connected last.
@@ -44,6 +46,9 @@ impl Ops for MemoryWire {
     fn send(&mut self, _conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
         let mut buffer = [0; 256];
         let n = fill(&mut buffer);
+        if let Some(errno) = self.send_error {
+            return Err(errno);
+        }
         self.writes.push(buffer[..n].to_vec());
         self.unseen_ns += self.send_ns;
         Ok(if self.acked { Sent::Pending } else { Sent::All })

@@ -13,6 +13,7 @@ use sys::clock;
 use self::hung_ages::HungAges;
 pub(crate) use self::streams::StreamRecord;
 use crate::addresses::Addresses;
+use crate::answers_before_close::AnswersBeforeClose;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
@@ -98,6 +99,7 @@ pub(crate) struct Record {
     shortest_idle_ns: Option<u64>,
     /// Number of connections that the server closed without reading the requests in flight on them.
     pub(crate) unread_closes: u64,
+    answers_before_close: AnswersBeforeClose,
     server_ends: ServerEnds,
     first_failures: FirstFailures,
     /// Records for each request class. Empty if the load plan has only one request class.
@@ -155,6 +157,7 @@ impl Record {
             stream_limit: None,
             shortest_idle_ns: None,
             unread_closes: 0,
+            answers_before_close: AnswersBeforeClose::default(),
             server_ends: ServerEnds::default(),
             first_failures: FirstFailures::default(),
             has_details: !classes.is_empty() || keeps.addresses > 1,
@@ -333,6 +336,18 @@ impl Record {
     /// closed no idle connection so far, returns true for every idle time.
     pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
+    }
+
+    /// Records that the server closed a connection without reading the requests in flight on it. `answers` is the
+    /// number of answers if the requests left right after an answer, and `None` after an idle time.
+    pub(crate) fn closed_unread(&mut self, answers: Option<u64>) {
+        self.unread_closes += 1;
+        answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
+    }
+
+    /// Returns true if the server has always closed connections right after this number of answers.
+    pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
+        self.answers_before_close.is(answers)
     }
 
     /// Returns the number of connections that the server closed while they were idle, or without reading their

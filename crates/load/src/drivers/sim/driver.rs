@@ -11,7 +11,7 @@ use sys::Errno;
 use super::served::{LAST_ANSWER, Served};
 use super::server::{Service, SimServer};
 use crate::arrivals::exponential;
-use crate::driver::{Batch, Completion, Driver, Ops, Sent};
+use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 
 /// Delay after which Linux retransmits a SYN, nanoseconds.
 const SYN_RETRY_NS: u64 = 1_000_000_000;
@@ -37,7 +37,7 @@ pub(crate) struct SimOps {
     part: Vec<usize>,
     pub(super) request_bytes: usize,
     pub(super) server: SimServer,
-    rng: Rng,
+    pub(super) rng: Rng,
     /// Number of workers of the simulated server that are idle.
     idle: u32,
     /// With `accept_at_once`, requests that wait for a worker. Without `accept_at_once`, connections that wait to be
@@ -74,6 +74,9 @@ pub(super) enum Event {
     IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),
+    /// The server closes a connection some time after its last answer.
+    LateClose(Conn),
+    Reset(Conn),
 }
 
 impl SimDriver {
@@ -138,6 +141,9 @@ impl Driver for SimDriver {
                 Event::LastAnswered((conn, _)) => Some(Completion::Received { conn, bytes: LAST_ANSWER }),
                 Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSED_ANSWER }),
                 Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
+                Event::Reset((conn, _)) => {
+                    Some(Completion::Failed { conn, op: Op::Receive, errno: Errno::CONNRESET })
+                }
                 event => {
                     ops.serve(event);
                     None
@@ -147,7 +153,8 @@ impl Driver for SimDriver {
             | Event::Answered(c)
             | Event::LastAnswered(c)
             | Event::Refused(c)
-            | Event::Closed(c)) = event
+            | Event::Closed(c)
+            | Event::Reset(c)) = event
             else {
                 continue;
             };
@@ -211,6 +218,7 @@ impl SimOps {
             }
             Event::Restart => self.restart(),
             Event::IdleEnd(c, requests) if self.lives(c) => self.idle_end(c, requests),
+            Event::LateClose(c) if self.lives(c) => self.late_close(c),
             _ => {}
         }
     }

@@ -1,6 +1,8 @@
 //! Connections that the simulated server ends, after some number of answers or after an idle time.
 
 use super::driver::{Conn, Event, SimOps};
+use super::server::SilentClose;
+use crate::arrivals::exponential;
 
 impl SimOps {
     /// Counts a request that arrives at the server. Returns false if the server reads nothing more from this
@@ -8,10 +10,20 @@ impl SimOps {
     pub(super) fn reads(&mut self, c: Conn) -> bool {
         let (lives, served) = (self.lives(c), &mut self.served[c.0 as usize]);
         served.requests += 1;
-        if lives && !served.is_over {
+        if !lives {
+            return true;
+        }
+        if !served.is_over {
             served.unread_bytes -= self.request_bytes;
         }
-        !(lives && served.is_over)
+        if served.closes_later {
+            served.has_unread = true;
+            if self.server.silent_close == SilentClose::AtNextRequest {
+                self.late_close(c);
+            }
+            return false;
+        }
+        !served.is_over
     }
 
     /// Sends the answer to a request. Returns true if the worker is free after that.
@@ -28,6 +40,15 @@ impl SimOps {
             }
             return again_ns == 0;
         }
+        if self.server.closes_silently && self.server.silent_close != SilentClose::AtOnce {
+            served.closes_later = true;
+            self.schedule(at_ns, Event::Answered(c));
+            if let SilentClose::Later(mean_ns) = self.server.silent_close {
+                let after_ns = exponential(&mut self.rng) * mean_ns as f64;
+                self.schedule(self.now_ns + after_ns as u64, Event::LateClose(c));
+            }
+            return true;
+        }
         served.is_over = true;
         self.schedule(at_ns, if self.server.closes_silently { Event::Answered(c) } else { Event::LastAnswered(c) });
         if self.server.leaves_close {
@@ -36,6 +57,16 @@ impl SimOps {
         }
         self.schedule(at_ns, Event::Closed(c));
         true
+    }
+
+    /// Closes a connection some time after its last answer. If a request has arrived that the server did not read, the
+    /// kernel sends a reset. Source: RFC 2525, section 2.17.
+    pub(super) fn late_close(&mut self, c: Conn) {
+        let served = &mut self.served[c.0 as usize];
+        if !std::mem::replace(&mut served.is_over, true) {
+            let end = if served.has_unread { Event::Reset(c) } else { Event::Closed(c) };
+            self.schedule(self.now_ns + self.half_rtt(), end);
+        }
     }
 
     /// Ends all connections, as a restart of the server does.

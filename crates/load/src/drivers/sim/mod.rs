@@ -9,7 +9,7 @@ mod server;
 use run::{AgentReport, Io, LoadPart, LoadPlan, Phase};
 
 pub(crate) use self::driver::SimDriver;
-pub use self::server::{Service, SimObservations, SimServer, TokenBucket};
+pub use self::server::{Service, SilentClose, SimObservations, SimServer, TokenBucket};
 use super::row::DriverSpec;
 use crate::shard::{self, LiveCounts, Order};
 use crate::{LoadError, ceiling, share};

@@ -14,4 +14,8 @@ pub(super) struct Served {
     pub(super) is_up: bool,
     /// True if the server reads no more requests from this connection.
     pub(super) is_over: bool,
+    /// True while the server reads no more, but its kernel still receives requests.
+    pub(super) closes_later: bool,
+    /// True if the kernel received a request that the server will not read.
+    pub(super) has_unread: bool,
 }

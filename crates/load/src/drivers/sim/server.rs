@@ -19,6 +19,19 @@ pub struct TokenBucket {
     pub burst: u32,
 }
 
+/// Moment at which the server ends a connection that it does not announce to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SilentClose {
+    /// With the last answer.
+    #[default]
+    AtOnce,
+    /// After the last answer, at a random time with this mean, nanoseconds. The times are exponentially distributed. If
+    /// a request arrives before the close, the client gets a reset.
+    Later(u64),
+    /// When the next request arrives, as a server does that reads the request and fails. The client gets a reset.
+    AtNextRequest,
+}
+
 /// The simulated server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimServer {
@@ -47,6 +60,8 @@ pub struct SimServer {
     pub closes_after: u32,
     /// True if the last answer does not announce that the server closes.
     pub closes_silently: bool,
+    /// Moment of a close that is not announced.
+    pub silent_close: SilentClose,
     /// True if the server leaves the close to the client after it has announced the end. The worker of the connection
     /// waits until the client closes.
     pub leaves_close: bool,
@@ -73,6 +88,7 @@ impl Default for SimServer {
             limit: None,
             closes_after: 0,
             closes_silently: false,
+            silent_close: SilentClose::AtOnce,
             leaves_close: false,
             keep_alive_ns: 0,
             answers_again_ns: 0,

@@ -1,0 +1,52 @@
+//! Number of answers after which a server closes its connections without announcing it.
+//!
+//! Some servers close each connection after the same number of answers. Some of these closes come before the server
+//! receives the next request, which the missing acknowledgement shows. Other closes come later, when the request has
+//! already arrived, and the client then gets a reset. Both have the same cause if both follow the same number of answers.
+//! A server that fails or dies ends its connections after different numbers of answers, or only after it received a
+//! request.
+
+/// Number of answers on the connections that a server closed right after an answer, before it received another request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AnswersBeforeClose {
+    /// The server closed no connection in this way.
+    #[default]
+    Unknown,
+    /// All of these connections had this number of answers.
+    Equal(u64),
+    /// The numbers of answers differed.
+    Different,
+}
+
+impl AnswersBeforeClose {
+    /// Records a connection that the server closed right after `answers` answers.
+    pub(crate) fn add(&mut self, answers: u64) {
+        *self = match *self {
+            Self::Unknown => Self::Equal(answers),
+            Self::Equal(known) if known == answers => Self::Equal(known),
+            _ => Self::Different,
+        };
+    }
+
+    /// Returns true if the server always closes connections after `answers` answers.
+    pub(crate) fn is(self, answers: u64) -> bool {
+        self == Self::Equal(answers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_equal_numbers_of_answers_are_a_rule_of_the_server() {
+        let mut closes = AnswersBeforeClose::default();
+        assert!(!closes.is(0));
+        closes.add(10);
+        closes.add(10);
+        assert!(closes.is(10) && !closes.is(9));
+        closes.add(9);
+        closes.add(9);
+        assert!(!closes.is(10) && !closes.is(9));
+    }
+}
