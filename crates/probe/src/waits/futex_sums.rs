@@ -41,7 +41,8 @@ impl UserRounds {
         self.0.len()
     }
 
-    fn is_short_lived(&self, tid: u32) -> bool {
+    /// Returns true if a thread was seen in few rounds.
+    pub(super) fn is_short_lived(&self, tid: u32) -> bool {
         self.0.get(&tid).is_none_or(|rounds| *rounds < SHORT_LIFE_ROUNDS)
     }
 }
@@ -54,7 +55,8 @@ struct FutexSum {
     names: BTreeSet<Arc<str>>,
     waiting: f64,
     contended: u64,
-    unheld: u64,
+    /// Estimated number of rounds in which threads waited while no thread with the name of a user was active.
+    unheld: f64,
     /// For each thread whose name is also the name of a user: weighted number of rounds in which the thread was active
     /// while users waited.
     active: BTreeMap<u32, f64>,
@@ -157,9 +159,9 @@ impl FutexSum {
             .threads
             .iter()
             .filter(|t| t.process == process && t.state.is_active() && self.names.contains(&t.name));
-        let mut held = false;
+        let mut at_work = 0.0;
         for thread in users_at_work {
-            held = true;
+            at_work += round.weight;
             if self.activity.len() < MAX_USERS {
                 *self.activity.entry(activity(thread)).or_default() += 1;
             }
@@ -170,7 +172,9 @@ impl FutexSum {
                 *room -= 1;
             }
         }
-        self.unheld += u64::from(!held);
+        // A round that reads only some of the threads mostly misses the one that holds a lock. The mean of the weighted
+        // number of active threads is then the share of the time in which the lock is held.
+        self.unheld += if round.weight > 1.0 { 1.0 - at_work } else { f64::from(u8::from(at_work == 0.0)) };
     }
 
     fn read(&mut self, futex: &FutexSample) {
@@ -191,7 +195,7 @@ impl FutexSum {
             users: self.users.len() as u64,
             waiting: self.waiting / rounds.max(1) as f64,
             contended: part(self.contended, rounds),
-            unheld: part(self.unheld, self.contended),
+            unheld: (self.unheld / self.contended.max(1) as f64).clamp(0.0, 1.0),
             active: counted.map(|(_, sum)| sum).fold(0.0, |a, b| a + b) / self.contended.max(1) as f64,
             owned: part(self.owned, self.readings),
             holders: holder_rows(holders),

@@ -27,5 +27,6 @@ mod stacks;
 mod tasks;
 mod thread;
 mod thread_reader;
+mod turn;
 
 pub use sampler::WaitSampler;

@@ -13,11 +13,12 @@ use crate::text::stat_fields;
 
 use super::round::{ProcessSample, pattern};
 use super::thread::Thread;
+use super::turn::Turn;
 
-/// Maximum number of sampled threads per process.
-const MAX_THREADS: usize = 4096;
-/// Number of successive unchanged lists of a process's threads, after which the threads are listed less often. Listing
-/// the threads takes as long as reading a few threads.
+/// Maximum number of threads per process. The kernel allows about four million, but listing so many takes seconds.
+const MAX_THREADS: usize = 65_536;
+/// Number of successive lists without a change after which the threads are listed less often. Listing a process's
+/// threads takes as long as reading a few threads.
 const STABLE_LISTS: u32 = 8;
 /// Number of rounds between two lists of the threads, once the list no longer changes.
 const LIST_ROUNDS: u64 = 8;
@@ -35,7 +36,12 @@ pub(super) struct Process {
     pub(super) epoll: bool,
     title: Option<File>,
     other_pid_namespace: bool,
-    pub(super) threads: BTreeMap<u32, Thread>,
+    /// IDs of all threads.
+    pub(super) tids: BTreeSet<u32>,
+    /// Threads whose files are open.
+    threads: BTreeMap<u32, Thread>,
+    /// IDs of threads that started during the sampling and are not open yet.
+    new_tids: BTreeSet<u32>,
     rounds: u64,
     /// Number of successive lists of the threads without a change.
     stable_lists: u32,
@@ -58,43 +64,51 @@ impl Process {
             epoll: has_epoll(pid),
             title: File::open(format!("/proc/{pid}/cmdline")).ok(),
             other_pid_namespace: theirs.is_some() && theirs != namespace("self"),
+            tids: BTreeSet::new(),
             threads: BTreeMap::new(),
+            new_tids: BTreeSet::new(),
             rounds: 0,
             stable_lists: 0,
             refused: None,
         })
     }
 
-    /// Updates the list of threads. Returns false if the process ended. A list that no longer changes is read in only
-    /// one of eight rounds.
+    /// Updates the list of threads, but opens none. Returns false if the process ended. A list that no longer changes is read in only
+    /// one round of eight.
     pub(super) fn list_threads(&mut self) -> bool {
         self.rounds += 1;
-        let ended = self.threads.is_empty();
+        let ended = self.tids.is_empty();
         if self.stable_lists >= STABLE_LISTS && !self.rounds.is_multiple_of(LIST_ROUNDS) && !ended {
             return true;
         }
         let Ok(folder) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else { return false };
         let tids: BTreeSet<u32> =
             folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(MAX_THREADS).collect();
-        let is_stable = tids.iter().eq(self.threads.keys());
+        let is_stable = tids == self.tids;
         self.stable_lists = if is_stable { self.stable_lists + 1 } else { 0 };
-        self.threads.retain(|tid, _| tids.contains(tid));
-        for tid in &tids {
-            if self.threads.contains_key(tid) {
-                continue;
-            }
-            match Thread::open(
-                &thread_folder(self.pid, *tid),
-                *tid,
-                &self.name,
-                self.other_pid_namespace,
-                self.rounds > 1,
-            ) {
-                Ok(thread) => drop(self.threads.insert(*tid, thread)),
+        self.new_tids = if self.rounds > 1 { tids.difference(&self.tids).copied().collect() } else { BTreeSet::new() };
+        self.tids = tids;
+        !self.tids.is_empty()
+    }
+
+    /// Opens the threads that a round reads, and closes all others. Returns their IDs.
+    pub(super) fn open_threads(&mut self, turn: Turn) -> Vec<u32> {
+        let tids = &self.tids;
+        self.threads.retain(|tid, _| turn.holds(*tid) && tids.contains(tid));
+        let mine: Vec<u32> = tids.iter().copied().filter(|tid| turn.holds(*tid)).collect();
+        mine.into_iter().filter(|tid| self.thread(*tid).is_some()).collect()
+    }
+
+    /// Returns a thread, which is opened if necessary. Returns `None` if the thread ended or may not be read.
+    pub(super) fn thread(&mut self, tid: u32) -> Option<&mut Thread> {
+        if !self.threads.contains_key(&tid) {
+            let (folder, is_new) = (thread_folder(self.pid, tid), self.new_tids.remove(&tid));
+            match Thread::open(&folder, tid, &self.name, self.other_pid_namespace, is_new) {
+                Ok(thread) => drop(self.threads.insert(tid, thread)),
                 Err(error) => self.refuse(error),
             }
         }
-        !tids.is_empty()
+        self.threads.get_mut(&tid)
     }
 
     /// Keeps an error unless it only shows that a thread ended.
@@ -106,10 +120,11 @@ impl Process {
         }
     }
 
-    /// Returns the ID of the thread that has the ID `own_id` in the process's own PID namespace.
+    /// Returns the ID of the thread that has the ID `own_id` in the process's own PID namespace. If the process has
+    /// another PID namespace, only open threads are found.
     pub(super) fn thread_by_own_id(&self, own_id: u32) -> Option<u32> {
         match self.other_pid_namespace {
-            false => self.threads.contains_key(&own_id).then_some(own_id),
+            false => self.tids.contains(&own_id).then_some(own_id),
             true => self.threads.iter().find(|(_, thread)| thread.own_id == own_id).map(|(tid, _)| *tid),
         }
     }

@@ -111,6 +111,8 @@ impl PeerReadings {
 pub(super) struct ProfileSums {
     rounds: u64,
     samples: u64,
+    /// True if a round read only some of the threads.
+    is_partial: bool,
     processes: BTreeMap<Arc<str>, ProcessSums>,
     groups: BTreeMap<GroupId, f64>,
     futexes: FutexSums,
@@ -124,6 +126,7 @@ impl ProfileSums {
     pub(super) fn add(&mut self, round: &Round) {
         self.rounds += 1;
         self.samples += round.threads.len() as u64;
+        self.is_partial |= round.weight > 1.0;
         round.processes.iter().for_each(|process| self.add_process(process));
         for thread in &round.threads {
             let Some(process) = round.processes.get(thread.process) else { continue };
@@ -235,12 +238,20 @@ impl ProfileSums {
         sum / self.rounds_of(process) as f64
     }
 
+    /// Returns the share of the rounds in which the busiest thread ran or was ready to run. If rounds read only some of
+    /// the threads, a thread that was seen in few rounds does not count, because it may have run then by chance.
+    fn busiest(&self, name: &Arc<str>, sums: &ProcessSums) -> f64 {
+        let counts = |tid: u32| !self.is_partial || !self.users.is_short_lived(tid);
+        let rounds = sums.running.iter().filter(|(tid, _)| counts(**tid)).map(|(_, rounds)| *rounds);
+        self.mean_of(name, rounds.fold(0.0, f64::max)).min(1.0)
+    }
+
     fn process_rows(&self) -> Vec<WaitProcess> {
         let row = |(name, sums): (&Arc<str>, &ProcessSums)| WaitProcess {
             process: self.instance(name),
             processes: self.mean_of(name, sums.processes),
             threads: self.mean_of(name, sums.threads),
-            busiest: self.mean_of(name, sums.running.values().copied().fold(0.0, f64::max)),
+            busiest: self.busiest(name, sums),
             behind: sums.behind,
             epoll: sums.epoll,
         };

@@ -17,9 +17,8 @@ use super::refusal::refusal;
 use super::round::{ConnectionSample, PeerSample, Round, WaitKey};
 use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
+use super::turn::Turn;
 
-/// Maximum number of threads read in a round. With more threads, each round reads the next part of them.
-const MAX_ROUND_THREADS: usize = 512;
 /// Maximum number of processes.
 const MAX_PROCESSES: usize = 1024;
 /// Maximum number of upstream addresses.
@@ -44,8 +43,8 @@ pub(super) struct Reader {
     /// First process that answers at each upstream address.
     answers: HashMap<Arc<str>, u32>,
     behind: Vec<u32>,
-    /// Position of the first thread that the next round reads, if there are too many threads for one round.
-    next: usize,
+    /// Number of rounds so far, counted from a random number.
+    rounds: u64,
     buffer: Vec<u8>,
     missing: Vec<String>,
     /// Processes whose threads may not be read, keyed by the error number.
@@ -65,7 +64,7 @@ impl Reader {
             upstreams: HashSet::new(),
             answers: HashMap::new(),
             behind: Vec::new(),
-            next: 0,
+            rounds: sys::clock::monotonic_ns(),
             buffer: Vec::new(),
             missing: Vec::new(),
             refused: BTreeMap::new(),
@@ -168,27 +167,22 @@ impl Reader {
         !self.new_upstreams.is_empty()
     }
 
-    /// Reads the threads of all processes, or the next part of them if there are too many.
+    /// Reads the threads of all processes, or those of one turn if there are too many.
     pub(super) fn round(&mut self) -> Round {
         self.processes.retain(|_, process| process.list_threads());
-        let all: usize = self.processes.values().map(|p| p.threads.len()).sum();
-        let skip = if all > MAX_ROUND_THREADS { self.next % all } else { 0 };
-        self.next = skip + MAX_ROUND_THREADS;
+        let all: usize = self.processes.values().map(|p| p.tids.len()).sum();
+        self.rounds = self.rounds.wrapping_add(1);
+        let turn = Turn::of(all, self.rounds);
         let mut round = Round::default();
         let mut waits = Waits::new();
-        let mut position = 0;
+        let mut read = 0;
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
             let mut reader =
                 ThreadReader { index, sockets: &self.sockets, buffer: &mut self.buffer, waits: &mut waits };
-            let tids: Vec<u32> = process.threads.keys().copied().collect();
-            for tid in tids {
-                let mine = (position + all - skip) % all.max(1) < MAX_ROUND_THREADS;
-                position += 1;
-                if mine {
-                    round.threads.extend(reader.read(process, tid));
-                }
-            }
+            let tids = process.open_threads(turn);
+            read += tids.len();
+            round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
         }
         // The processes of upstreams are searched only now and then. If the server has connected to a new upstream
         // since the last search, the thread that waits for the upstream shows the upstream's address at once.
@@ -197,7 +191,7 @@ impl Reader {
                 self.note_upstream(address);
             }
         }
-        round.weight = all as f64 / all.clamp(1, MAX_ROUND_THREADS) as f64;
+        round.weight = if turn.is_whole() { 1.0 } else { all as f64 / read.max(1) as f64 };
         round.futexes = futex_reader::read(&mut self.processes, &self.sockets, &mut self.buffer, &waits);
         self.take_refusals();
         round

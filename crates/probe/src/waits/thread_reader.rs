@@ -35,7 +35,7 @@ impl ThreadReader<'_> {
     pub(super) fn read(&mut self, process: &mut Process, tid: u32) -> Option<ThreadSample> {
         let pid = process.pid;
         let folder = || thread_folder(pid, tid);
-        let thread = process.threads.get_mut(&tid)?;
+        let thread = process.thread(tid)?;
         let blocked = match thread.read(folder, self.buffer) {
             Ok(blocked) => blocked?,
             Err(error) => {
