@@ -125,7 +125,6 @@ fn is_version(text: &str) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::*;
     use crate::{ReplayOptions, read_text, replay};
 
     const POSTMAN: &str = r#"{"item":[{"name":"a","request":{"method":"GET","url":"http://h/"}}],

@@ -38,6 +38,7 @@ pub(crate) use out::OutArgs;
 pub(crate) use protocol::set_protocol;
 pub(crate) use rate::{Rate, rate};
 pub(crate) use repeat::RepeatArgs;
+pub(crate) use request::SetFlagArgs;
 pub(crate) use rows::{arrival, arrival_help};
 pub(crate) use see::SeeArgs;
 pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, read_variables};

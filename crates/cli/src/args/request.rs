@@ -7,7 +7,11 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// Values of the protocols' flags, as clap matched them.
+/// Flags that apply to all requests of a set. Commands whose requests come from a set only, such as `compare`, have just
+/// these flags.
+const FLAGS_OF_SETS: &[&str] = &["prepared"];
+
+/// Values of the protocols' flags, as clap matched them. A command may have only some of these flags.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestArgs(ArgMatches);
 
@@ -32,13 +36,13 @@ impl RequestArgs {
         }
         for flag in row.flags {
             match flag.set {
-                FlagValue::Switch(set) if self.0.get_flag(flag.name) => set(protocol),
+                FlagValue::Switch(set) if self.is_set(flag) => set(protocol),
                 FlagValue::Switch(_) => {}
                 FlagValue::Text(set) => self.one::<String>(flag).into_iter().for_each(|text| set(protocol, text)),
                 FlagValue::Bytes(set) => self.one(flag).into_iter().for_each(|bytes| set(protocol, *bytes)),
                 FlagValue::Number(set) => self.one(flag).into_iter().for_each(|number| set(protocol, *number)),
                 FlagValue::Pair(set) => {
-                    for given in self.0.get_many::<String>(flag.name).into_iter().flatten() {
+                    for given in self.0.try_get_many::<String>(flag.name).ok().flatten().into_iter().flatten() {
                         read(given, secrets)?.iter().for_each(|(name, value)| set(protocol, name, value));
                     }
                 }
@@ -51,10 +55,9 @@ impl RequestArgs {
     /// Returns a flag from the command line that this protocol does not have, with the schemes of the protocols that
     /// have the flag.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
-        let given = |name: &str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);
         let mut all = PROTOCOLS.iter().flat_map(|row| row.flags);
-        let flag = all.find(|flag| given(flag.name) && !is_own(flag.name))?;
+        let flag = all.find(|flag| self.is_given(flag.name) && !is_own(flag.name))?;
         let has = |row: &&ProtocolSpec| row.flags.iter().any(|own| own.name == flag.name);
         let schemes = PROTOCOLS.iter().filter(has).flat_map(|row| row.schemes);
         Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
@@ -63,8 +66,7 @@ impl RequestArgs {
     /// Returns the names of the given flags that describe a single request. The user cannot combine these flags with a
     /// request set.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
-        let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
-        ["body", "method", "body-type"].into_iter().filter(given).collect()
+        ["body", "method", "body-type"].into_iter().filter(|name| self.is_given(name)).collect()
     }
 
     /// Returns the given switches (flags without a value), each with the first row of `PROTOCOLS` that has the switch.
@@ -72,11 +74,22 @@ impl RequestArgs {
         let mut seen = std::collections::BTreeSet::new();
         let all = PROTOCOLS.iter().flat_map(|row| row.flags.iter().map(move |flag| (row, flag)));
         let switches = all.filter(|(_, flag)| matches!(flag.set, FlagValue::Switch(_)));
-        switches.filter(move |(_, flag)| seen.insert(flag.name) && self.0.get_flag(flag.name))
+        switches.filter(move |(_, flag)| seen.insert(flag.name) && self.is_set(flag))
+    }
+
+    /// Returns true if the user gave a flag. If the command does not have the flag, returns false.
+    fn is_given(&self, name: &str) -> bool {
+        let has_flag = self.0.ids().any(|id| id.as_str() == name);
+        has_flag && self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine)
+    }
+
+    /// Returns true if the user gave a switch. If the command does not have the switch, returns false.
+    fn is_set(&self, flag: &Flag) -> bool {
+        self.one::<bool>(flag).is_some_and(|given| *given)
     }
 
     fn one<T: Clone + Send + Sync + 'static>(&self, flag: &Flag) -> Option<&T> {
-        self.0.get_one(flag.name)
+        self.0.try_get_one(flag.name).ok().flatten()
     }
 }
 
@@ -95,6 +108,44 @@ impl Args for RequestArgs {
     fn augment_args(command: Command) -> Command {
         let mut seen = std::collections::BTreeSet::new();
         let flags = PROTOCOLS.iter().flat_map(|row| row.flags).filter(|flag| seen.insert(flag.name));
+        flags.fold(command, |command, flag| command.arg(arg(flag)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+/// Flags of the protocols that apply to all requests of a set, such as `--prepared`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SetFlagArgs(RequestArgs);
+
+impl SetFlagArgs {
+    /// Puts the given flags into the settings of the load's protocol. Fails for a flag that this protocol does not
+    /// have.
+    pub(crate) fn apply(&self, load: &mut LoadPlan) -> anyhow::Result<()> {
+        self.0.apply(load, false)
+    }
+
+    /// Returns true if the user gave one of these flags.
+    pub(crate) fn any(&self) -> bool {
+        FLAGS_OF_SETS.iter().any(|name| self.0.is_given(name))
+    }
+}
+
+impl FromArgMatches for SetFlagArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        RequestArgs::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Args for SetFlagArgs {
+    fn augment_args(command: Command) -> Command {
+        let flags = PROTOCOLS.iter().flat_map(|row| row.flags).filter(|flag| FLAGS_OF_SETS.contains(&flag.name));
         flags.fold(command, |command, flag| command.arg(arg(flag)))
     }
 
@@ -139,5 +190,24 @@ mod tests {
             let error = applied(words, url).unwrap_err();
             assert!(error.contains(says), "{words}: {error}");
         }
+    }
+
+    #[test]
+    fn a_command_for_sets_of_requests_has_the_flags_of_sets() {
+        let applied = |words: &str, url: &str| {
+            let command = SetFlagArgs::augment_args(Command::new("x"));
+            let matches = command.try_get_matches_from(words.split(' ')).map_err(|e| e.to_string())?;
+            let mut load = LoadPlan {
+                protocol: crate::args::protocol::protocol_of(url, &LoadPlan::default().protocol),
+                ..LoadPlan::default()
+            };
+            SetFlagArgs::from_arg_matches(&matches).unwrap().apply(&mut load).map_err(|e| e.to_string())?;
+            Ok::<_, String>(matches!(load.protocol, run::Protocol::Postgres { prepared: true, .. }))
+        };
+        assert_eq!(applied("x --prepared", "postgres://h/db"), Ok(true));
+        assert_eq!(applied("x", "postgres://h/db"), Ok(false));
+        assert_eq!(applied("x", "http://h/"), Ok(false));
+        assert!(applied("x --prepared", "http://h/").unwrap_err().contains("postgres://"));
+        assert!(applied("x --method PUT", "http://h/").unwrap_err().contains("--method"));
     }
 }

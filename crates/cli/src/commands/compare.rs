@@ -8,7 +8,7 @@ use lab::{CommandServer, ServerCommand};
 use run::{Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{HostArgs, TlsArgs, read_variables, set_protocol, units};
+use crate::args::{HostArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::{Exit, output};
 
 /// Directory with one subdirectory for each named baseline (a run to compare with).
@@ -75,6 +75,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     mix: MixArgs,
     #[command(flatten)]
+    flags: SetFlagArgs,
+    #[command(flatten)]
     tls: TlsArgs,
     #[command(flatten)]
     hosts: HostArgs,
@@ -102,7 +104,7 @@ impl Args {
 /// Compares two runs or two live servers, and prints the result. The exit status shows whether the new run or server is
 /// worse than the old run or server.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let of_requests = args.mix.given() || args.tls.any();
+    let of_requests = args.mix.given() || args.flags.any() || args.tls.any();
     let live = args.both().iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
     ensure!(live > 0 || !of_requests, "flags of requests and TLS need two live servers");
     if live != 2 && (args.command_a.is_some() || args.command_b.is_some()) {
@@ -372,6 +374,7 @@ fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan>
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
     lines.extend(args.mix.apply(&mut plan)?);
     set_protocol(&mut plan)?;
+    args.flags.apply(&mut plan.load)?;
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
         *connections = args.connections.unwrap_or(CONNECTIONS);
     }

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use run::{MAX_SIZE_STEPS, Plan, Prove, SIZE_FORMAT, SizeResult, SizeSetting, SizeStep};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, read_variables, set_protocol, units};
+use crate::args::{FormArgs, ObjectiveArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
@@ -57,6 +57,8 @@ pub(crate) struct Args {
     objective: ObjectiveArgs,
     #[command(flatten)]
     mix: MixArgs,
+    #[command(flatten)]
+    flags: SetFlagArgs,
     #[command(flatten)]
     tls: TlsArgs,
     /// New folder for all results [default: loadline-size/TIME]
@@ -197,6 +199,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
     mix::tell(&args.mix.apply(&mut plan)?);
     set_protocol(&mut plan)?;
+    args.flags.apply(&mut plan.load)?;
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);

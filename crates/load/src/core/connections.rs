@@ -280,9 +280,9 @@ impl Core {
         self.retry_later(ops, conn, established, due_ns);
     }
 
-    /// Counts the answers that the server sent on a connection before the connection was lost. Counts them only if
-    /// requests are in flight and no byte of their answers has arrived.
-    fn lost_after_answers(&mut self, conn: u32) {
+    /// Counts the answers that a connection gave before it was lost. Counts the answers only if requests are in flight
+    /// and no byte of their answers has arrived.
+    pub(super) fn lost_after_answers(&mut self, conn: u32) {
         let c = &self.conns[conn as usize];
         let answers = c.made.saturating_sub(u64::from(c.in_flight));
         if c.in_flight > 0 && self.sessions.session(conn as usize).is_answering() == Some(false) {
