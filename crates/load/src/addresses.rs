@@ -64,19 +64,37 @@ impl Addresses {
     }
 }
 
-/// Order in which successive connections use the addresses of a server.
-#[derive(Clone, Copy, Debug, Default)]
+/// Order in which connections use the addresses of a server.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct AddressTurns {
-    next: u16,
     count: u16,
+    /// Number of the first turn of this thread.
+    first: usize,
+    next: u16,
+    weighted: Option<WeightedTurns>,
+    /// Number of turns that pass from one connection of this thread to its next. The turns in between belong to other
+    /// threads.
+    step: usize,
 }
 
 impl AddressTurns {
-    /// Returns the order for one thread. The order begins with address number `first` (modulo `count`), so that threads
-    /// and agents with different `first` begin with different addresses.
-    pub(crate) fn new(count: usize, first: usize) -> Self {
+    /// Returns the order for one of `threads` threads. The order begins with address number `first` (modulo `count`), so
+    /// that threads and agents with different `first` begin with different addresses.
+    pub(crate) fn new(count: usize, first: usize, threads: usize) -> Self {
         let count = u16::try_from(count).unwrap_or(u16::MAX);
-        Self { next: (first % usize::from(count.max(1))) as u16, count }
+        Self { count, first, next: (first % usize::from(count.max(1))) as u16, weighted: None, step: threads.max(1) }
+    }
+
+    /// Gives each address a share of the connections in proportion to its weight. Does nothing unless there is a
+    /// positive weight for each address.
+    #[must_use]
+    pub(crate) fn weighted(mut self, weights: &[f64]) -> Self {
+        if self.count() > 1 && weights.len() == self.count() && weights.iter().all(|weight| *weight > 0.0) {
+            let mut turns = WeightedTurns { weights: weights.into(), credits: vec![0.0; weights.len()].into(), taken: 0 };
+            (0..self.first).for_each(|_| drop(turns.next()));
+            self.weighted = Some(turns);
+        }
+        self
     }
 
     /// Returns the number of addresses.
@@ -89,9 +107,36 @@ impl AddressTurns {
         if self.count < 2 {
             return None;
         }
+        if let Some(turns) = &mut self.weighted {
+            let address = turns.next();
+            (1..self.step).for_each(|_| drop(turns.next()));
+            return Some(address);
+        }
         let address = self.next;
         self.next = (address + 1) % self.count;
         Some(address)
+    }
+}
+
+/// Turns in proportion to weights. Each address gets its first turn before any address gets a second one, so few
+/// connections reach all addresses, too. Source: the smooth weighted round robin of nginx
+/// (`ngx_http_upstream_get_peer`).
+#[derive(Clone, Debug)]
+struct WeightedTurns {
+    weights: Box<[f64]>,
+    /// Turns that each address is owed, times the sum of the weights.
+    credits: Box<[f64]>,
+    taken: usize,
+}
+
+impl WeightedTurns {
+    fn next(&mut self) -> u16 {
+        self.credits.iter_mut().zip(&self.weights).for_each(|(credit, weight)| *credit += weight);
+        let most_owed = self.credits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
+        let address = if self.taken < self.weights.len() { self.taken } else { most_owed.map_or(0, |(at, _)| at) };
+        self.taken += 1;
+        self.credits[address] -= self.weights.iter().sum::<f64>();
+        address as u16
     }
 }
 
@@ -101,8 +146,29 @@ mod tests {
 
     #[test]
     fn connections_take_turns_and_one_address_needs_none() {
-        let mut turns = AddressTurns::new(3, 7);
+        let mut turns = AddressTurns::new(3, 7, 2);
         assert_eq!((0..4).map(|_| turns.next()).collect::<Vec<_>>(), [1, 2, 0, 1].map(Some));
-        assert_eq!((AddressTurns::new(1, 5).next(), AddressTurns::new(0, 5).next()), (None, None));
+        assert_eq!((AddressTurns::new(1, 5, 1).next(), AddressTurns::new(0, 5, 1).next()), (None, None));
+        let mut one = AddressTurns::new(1, 0, 1).weighted(&[3.0]);
+        assert_eq!(one.next(), None);
+    }
+
+    #[test]
+    fn connections_follow_the_weights_of_the_addresses() {
+        let counts = |threads: usize, connections: usize| {
+            let mut counts = [0; 3];
+            for thread in 0..threads {
+                let mut turns = AddressTurns::new(3, thread, threads).weighted(&[7.0, 2.0, 1.0]);
+                for _ in 0..connections / threads {
+                    counts[usize::from(turns.next().unwrap())] += 1;
+                }
+            }
+            counts
+        };
+        assert_eq!((counts(1, 100), counts(1, 10)), ([70, 20, 10], [7, 2, 1]));
+        assert_eq!(counts(1, 3), [1, 1, 1], "each address gets a connection");
+        assert_eq!(counts(3, 30), [21, 6, 3], "threads share the order");
+        let mut wrong = AddressTurns::new(2, 0, 1).weighted(&[1.0, 0.0]);
+        assert_eq!([wrong.next(), wrong.next()], [Some(0), Some(1)]);
     }
 }

@@ -91,7 +91,8 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
 /// Returns the order in which the connections of this shard (generator thread) use the server's addresses.
 fn turns(plan: &LoadPlan, shard: u32) -> AddressTurns {
     let count = 1 + plan.addresses.len();
-    AddressTurns::new(count, (plan.phase * count as f64) as usize + shard as usize)
+    let threads = plan.threads.max(1) as usize;
+    AddressTurns::new(count, (plan.phase * count as f64) as usize + shard as usize, threads)
 }
 
 /// Returns the indexes of the requests that this shard (generator thread) sends, in the order of the recording. Empty

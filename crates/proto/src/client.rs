@@ -46,8 +46,14 @@ pub trait Client: Clone + Send + 'static {
         false
     }
 
-    /// Returns true if pipelined requests may be sent again on another connection after the server has closed their
-    /// connection between two answers.
+    /// Returns the share of the connections that each address of the server gets, as weights in the order of the
+    /// addresses. Returns an empty list if all addresses get equally many connections.
+    fn address_weights(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Returns true if pipelined requests may be sent again on another connection when the server closes the connection
+    /// between two answers.
     fn resends_pipelined(&self) -> bool {
         false
     }
@@ -68,6 +74,9 @@ pub trait AnyClient: Send {
 
     /// Returns true if a request may be sent again, like [`Client::is_idempotent`].
     fn is_idempotent(&self, item: u16) -> bool;
+
+    /// Returns the weights of the server's addresses, like [`Client::address_weights`].
+    fn address_weights(&self) -> Vec<f64>;
 
     /// Returns true if pipelined requests may be sent again, like [`Client::resends_pipelined`].
     fn resends_pipelined(&self) -> bool;
@@ -91,6 +100,10 @@ impl<C: Client> AnyClient for C {
 
     fn is_idempotent(&self, item: u16) -> bool {
         Client::is_idempotent(self, item)
+    }
+
+    fn address_weights(&self) -> Vec<f64> {
+        Client::address_weights(self)
     }
 
     fn resends_pipelined(&self) -> bool {

@@ -117,6 +117,11 @@ impl Client for ClientPlan {
         self.routes.is_none()
     }
 
+    /// In a cluster, each node gets connections in proportion to the commands that it answers.
+    fn address_weights(&self) -> Vec<f64> {
+        self.routes.as_ref().map(|routes| routes.weights()).unwrap_or_default()
+    }
+
     fn session(&self) -> ClientSession {
         ClientSession {
             plan: self.clone(),

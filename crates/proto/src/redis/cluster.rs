@@ -57,6 +57,20 @@ impl Routes {
         holder.is_none_or(|holder| holder.load(Ordering::Relaxed) == node)
     }
 
+    /// Returns, for each node, the number of commands whose slots it owns. A command without a slot counts for all nodes
+    /// in equal parts.
+    pub(super) fn weights(&self) -> Vec<f64> {
+        let mut weights = vec![0.0; self.nodes.len()];
+        for slot in &self.slots {
+            let holder = slot.and_then(|slot| self.node_of_slot.get(usize::from(slot)));
+            match holder.and_then(|holder| weights.get_mut(usize::from(holder.load(Ordering::Relaxed)))) {
+                Some(weight) => *weight += 1.0,
+                None => weights.iter_mut().for_each(|weight| *weight += 1.0 / self.nodes.len() as f64),
+            }
+        }
+        weights
+    }
+
     fn asks(&self) -> MutexGuard<'_, VecDeque<(u16, usize)>> {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -251,6 +265,19 @@ mod tests {
         let failed = |fault| Outcome::Failed(fault);
         let good = Outcome::Expected;
         assert_eq!(ended, [failed(Fault::Moved), good, failed(Fault::Asked), good, Outcome::Unexpected]);
+    }
+
+    /// Of four commands, two belong to the second node and one to the third node. The last command has no key.
+    #[test]
+    fn a_node_has_the_weight_of_its_commands() {
+        let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let range = |first, last, port| ClusterSlots { first, last, node: node(port) };
+        let cluster = vec![range(5461, 10_922, 1), range(0, 5460, 2), range(10_923, 16_383, 3)];
+        let command = "GET b\nGET {b}1\nGET a\nPING".to_owned();
+        let plan =
+            Protocol::Redis { command, commands_file: None, auth_file: None, database: 0, resp3: false, cluster };
+        let weights = ClientPlan::new(&plan).unwrap().address_weights();
+        assert_eq!(weights.iter().map(|weight| (3.0 * weight).round()).collect::<Vec<_>>(), [1.0, 7.0, 4.0]);
     }
 
     #[test]

@@ -73,6 +73,10 @@ impl<C: Client> Client for TlsClient<C> {
     fn is_idempotent(&self, item: u16) -> bool {
         self.within.is_idempotent(item)
     }
+
+    fn address_weights(&self) -> Vec<f64> {
+        self.within.address_weights()
+    }
 }
 
 /// Client side of one connection.

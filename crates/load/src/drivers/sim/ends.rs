@@ -43,6 +43,7 @@ impl SimOps {
         if self.server.closes_silently && self.server.silent_close != SilentClose::AtOnce {
             served.closes_later = true;
             self.schedule(at_ns, Event::Answered(c));
+            self.idle_from(c, self.now_ns);
             if let SilentClose::Later(mean_ns) = self.server.silent_close {
                 let after_ns = exponential(&mut self.rng) * mean_ns as f64;
                 self.schedule(self.now_ns + after_ns as u64, Event::LateClose(c));
