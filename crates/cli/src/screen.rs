@@ -136,8 +136,14 @@ impl Screen {
         }
     }
 
-    /// Writes a line of the run. If the program that reads the output has closed the pipe, the run ends as with Ctrl-C.
-    /// In this case, loadline prints no message and stores the measurements.
+    /// Tells the user, before a run, how long it will take. `name` names the run.
+    pub(crate) fn planned(&self, name: &str, seconds: f64) {
+        let time = if seconds < 120.0 { format!("{seconds:.0} s") } else { format!("{:.0} minutes", seconds / 60.0) };
+        self.line(&format!("{name} takes about {time}"));
+    }
+
+    /// Writes a line of the run. If the program that reads the output has closed the pipe, the run ends as with Ctrl-C:
+    /// without a message, and its measurements are stored.
     fn line(&self, text: &str) {
         // Names and responses in the text come from other programs, so loadline makes invisible characters visible.
         let text = run::visible(text);
@@ -204,7 +210,8 @@ impl Watch for Screen {
         let length_ms = (self.budget_s.max(expected_s) * 1e3) as u64;
         let bar = self.bar.get_or_insert_with(|| {
             let bar = ProgressBar::new(length_ms);
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {elapsed:>4}  {msg}") {
+            let left = if self.budget_s > 0.0 { ", {eta} left" } else { "" };
+            if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:30}} {{elapsed:>4}}{left}  {{msg}}")) {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(200));

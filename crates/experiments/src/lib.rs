@@ -33,6 +33,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../plans/request-rate.toml"),
         unset: "medium = 'switch'\nmodel = 'epoll'\nwork_by = 'loops'\nsyncookies = false\nlisten = ''",
         on_hosts: true,
+        planned_s: sclients::request_rate::planned_s,
         run: sclients::request_rate::run,
         figures: sclients::figures::REQUEST_RATE,
     },
@@ -43,6 +44,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../plans/overload.toml"),
         unset: "medium = 'switch'\nmodel = 'epoll'\nwork_by = 'loops'",
         on_hosts: false,
+        planned_s: sclients::overload::planned_s,
         run: sclients::overload::run,
         figures: sclients::figures::OVERLOAD,
     },
@@ -53,6 +55,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../plans/bursty.toml"),
         unset: "medium = 'switch'\nmodel = 'epoll'\nwork_by = 'loops'",
         on_hosts: false,
+        planned_s: sclients::bursty::planned_s,
         run: sclients::bursty::run,
         figures: sclients::figures::BURSTY,
     },
@@ -63,6 +66,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../plans/wan.toml"),
         unset: "work_by = 'loops'",
         on_hosts: false,
+        planned_s: sclients::wan::planned_s,
         run: sclients::wan::run,
         figures: sclients::figures::WAN,
     },
@@ -75,6 +79,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../plans/io-models.toml"),
         unset: "posted = 1\nsends = 0\nbacklog = 4096\nlisten = ''",
         on_hosts: true,
+        planned_s: io_models::planned_s,
         run: io_models::run,
         figures: io_models::FIGURES,
     },
@@ -87,6 +92,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
         toml: include_str!("../plans/connections.toml"),
         unset: "patience = 4.0",
         on_hosts: false,
+        planned_s: connections::planned_s,
         run: connections::run,
         figures: connections::FIGURES,
     },
@@ -188,6 +194,22 @@ mod tests {
             assert_eq!(EXPERIMENTS.iter().filter(|e| e.name == row.name).count(), 1, "{}", row.name);
             assert!(!row.help.is_empty() && !row.page.is_empty(), "{}", row.name);
         }
+    }
+
+    #[test]
+    fn short_runs_take_a_minute_at_most_and_the_event_api_two() {
+        for row in EXPERIMENTS {
+            let plan = row.plan().unwrap();
+            let (quick_s, whole_s) = (row.planned_s(&plan, true), row.planned_s(&plan, false));
+            println!("{}: {quick_s:.0} s, {whole_s:.0} s", row.name);
+            assert!((3.0..=60.0).contains(&quick_s), "{}: {quick_s} s", row.name);
+            assert!(whole_s > quick_s && whole_s.is_finite(), "{}: {whole_s} s", row.name);
+            let twice = Plan { repeats: 2, ..plan };
+            assert!((row.planned_s(&twice, true) / quick_s - 2.0).abs() < 1e-9, "{}", row.name);
+        }
+        let event_api = experiment("event-api").unwrap();
+        let seconds = event_api.planned_s(&event_api.plan().unwrap(), false);
+        assert!(seconds <= 120.0, "{seconds} s");
     }
 
     #[test]

@@ -166,7 +166,7 @@ mod tests {
     fn requests_about_other_tools_are_read() {
         for text in [
             "curl -d '{\"openapi\":\"3.0\"}' http://h/\n",
-            "{\"method\":\"GET\",\"url\":\"http://h/\",\"info\":{\"schema\":\"x\"}}\n",
+            "{\"method\":\"GET\",\"url\":\"http://h/\"}\n",
             "http://h/?from=k6\nhttp://h/openapi:3\n",
             "[[request]]\npath = \"/openapi\"\nbody = \"import http from 'k6/http'\"\n",
         ] {

@@ -88,7 +88,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;
     // During an experiment, the screen lists the experiment's steps, as with `--verbose`.
-    let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
+    let planned_s = experiment.planned_s(&plan, args.quick);
+    let mut screen = Screen::new(&args.out.whole(), planned_s);
+    screen.planned(&format!("lab {}", args.name), planned_s);
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
     finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None })

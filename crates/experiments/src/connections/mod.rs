@@ -23,6 +23,13 @@ use crate::Parameters;
 /// Default number of connections of the small trial, to which the large trial is compared.
 const FEW: u32 = 1000;
 
+/// Returns the planned time of the experiment, seconds.
+pub(super) fn planned_s(parameters: &Parameters) -> f64 {
+    let connections = parameters.count("connections", 10_000).max(2);
+    let few = parameters.count("few", FEW).clamp(1, connections / 2);
+    [few, connections].into_iter().map(|n| trial::planned_s(parameters, n)).sum()
+}
+
 /// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let connections = parameters.count("connections", 10_000).max(2);

@@ -10,6 +10,7 @@ use super::layout::Pair;
 use super::stage::Stage;
 use super::values::OPENED_S;
 use crate::Parameters;
+use crate::experiment::AROUND_TRIAL_S;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
 /// Names of the counter sources that are read during the trial. None of the sources lists single sockets, because a
@@ -19,10 +20,24 @@ const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
 /// close a million connections.
 const DRAIN_S: f64 = 120.0;
 
+/// Minimum time for which all connections are open before the window begins, seconds.
+const OPEN_S: f64 = 1.0;
+
 /// Running servers and their addresses.
 struct Servers {
     groups: Vec<AgentGroup>,
     addrs: Vec<SocketAddr>,
+}
+
+/// Returns the planned time of a trial, seconds. Closing the connections takes about as long as opening them.
+pub(super) fn planned_s(parameters: &Parameters, connections: u32) -> f64 {
+    let opening_s = f64::from(connections) / connects(parameters);
+    2.0 * opening_s + OPEN_S + parameters.number("seconds", 5.0) + AROUND_TRIAL_S
+}
+
+/// Returns the number of connects per second.
+fn connects(parameters: &Parameters) -> f64 {
+    parameters.number("connects", 25_000.0).clamp(10.0, 1e6)
 }
 
 /// Runs one trial with the connections of `pairs`.
@@ -90,7 +105,7 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
     let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);
-    let connects = parameters.number("connects", 25_000.0).clamp(10.0, 1e6);
+    let connects = connects(parameters);
     let opening_s = all / connects;
     let think = ThinkTime { mean_ms: all / rate * 1e3, exponential: true };
     LoadPlan {
@@ -100,7 +115,7 @@ fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadP
         // The io_uring driver would reserve a buffer for the next message of every connection, which would take too
         // much memory.
         io: Io::Epoll,
-        least_warmup_s: opening_s + 1.0,
+        least_warmup_s: opening_s + OPEN_S,
         warmup_s: parameters.number("patience", 4.0) * opening_s + 20.0,
         duration_s: parameters.number("seconds", 5.0),
         drain_s: DRAIN_S,

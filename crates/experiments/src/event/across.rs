@@ -25,6 +25,20 @@ const PACE: f64 = 20_000.0;
 /// Maximum time to wait until a proxy listens, and until it reports its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Time to start the proxies and a web server, seconds.
+const START_S: f64 = 1.0;
+
+/// Returns the planned time of these trials, seconds.
+pub(super) fn planned_s(parameters: &Parameters, contenders: &[Contender]) -> f64 {
+    let total = parameters.count("across", 0);
+    if total == 0 {
+        return 0.0;
+    }
+    let backends = contenders.iter().filter(|contender| contender.plain() && !contender.is_level()).count();
+    let seconds = parameters.number("seconds", 0.5).clamp(0.05, 60.0);
+    backends as f64 * (START_S + f64::from(total) / PACE + 2.0 * seconds)
+}
+
 /// Measures each backend on which the cost of a call should not depend on the number of cold connections. Does nothing
 /// if the parameter `across` is 0.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {

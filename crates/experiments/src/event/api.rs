@@ -7,7 +7,7 @@ use super::bench::{Timing, calls};
 use super::callers::Library;
 use super::declares::{Declares, declares};
 use super::hot::Hot;
-use super::stand::{Bench, Contender, HOT, on, trial};
+use super::stand::{Bench, Contender, HOT, PACE, on, trial};
 use super::values::{BARE_ADD_US, BARE_DELETE_US, DECLARE_US, DECLARE_WITH_STATE_US, EVENT_US, REVOKE_US};
 use super::{across, conclude, rate, sweeps};
 use crate::Parameters;
@@ -16,6 +16,41 @@ use lab::{Lab, LabError};
 
 /// Number of cold connections in figure 6 of the paper (Banga, Mogul and Druschel, USENIX 1999).
 const FIGURE_COLD: u32 = 750;
+/// Maximum time of a call of an event-driven backend, with the work between two calls, seconds.
+const CALL_S: f64 = 10e-6;
+
+/// Returns the planned time of the experiment, seconds.
+pub(super) fn planned_s(parameters: &Parameters) -> f64 {
+    let seconds = parameters.number("seconds", 1.0);
+    let contenders = Contender::all(parameters).unwrap_or_default();
+    let count = |holds: fn(&Contender) -> bool| contenders.iter().filter(|c| holds(c)).count() as f64;
+    let level = count(|c| c.told && c.is_level());
+    let (told, eventful) = (count(|c| c.told && !c.is_level()), count(|c| !c.is_level()));
+    let calls_s = seconds.min(CALL_S * f64::from(parameters.count("calls", 10_000)));
+    let levels = levels(parameters);
+    let opening_s = f64::from(levels.last().copied().unwrap_or(0)) / PACE;
+    // Each point times calls and declarations. Calls of a level-triggered backend are slow, so their time is limited.
+    let points_s = f64::from(rounds(parameters)) * told * 2.0 * calls_s + level * 2.0 * seconds;
+    let cold_s = opening_s + levels.len() as f64 * points_s;
+    let plain = count(Contender::plain);
+    let further_s = plain * rate::planned_s(calls_s, seconds) + 2.0 * calls_s + eventful * calls_s;
+    let figures_s = if parameters.flag("figures", true) { sweeps::planned_s(parameters, &contenders) } else { 0.0 };
+    figures_s + across::planned_s(parameters, &contenders) + cold_s + further_s
+}
+
+/// Returns the numbers of cold connections, ascending.
+fn levels(parameters: &Parameters) -> Vec<u32> {
+    let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 750.0, 2000.0]).iter().map(|c| *c as u32).collect();
+    levels.push(FIGURE_COLD);
+    levels.sort_unstable();
+    levels.dedup();
+    levels
+}
+
+fn rounds(parameters: &Parameters) -> u32 {
+    parameters.count("rounds", 3).max(1)
+}
+
 /// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let mut bench = Bench::new(lab, parameters)?;
@@ -26,11 +61,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     }
     across::processes(&bench, lab, parameters)?;
     let mut agents: Vec<Cold> = Vec::new();
-    let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 750.0, 2000.0]).iter().map(|c| *c as u32).collect();
-    levels.push(FIGURE_COLD);
-    levels.sort_unstable();
-    levels.dedup();
-    for level in levels {
+    for level in levels(parameters) {
         if lab.stopped() {
             break;
         }
@@ -42,7 +73,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
             sweeps::share(&bench, lab)?;
             sweeps::full_array(&bench, lab)?;
         }
-        cold_point(&bench, lab, level, parameters.count("rounds", 3).max(1))?;
+        cold_point(&bench, lab, level, rounds(parameters))?;
     }
     let mut lost = 0;
     for cold in agents {
@@ -61,7 +92,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
     // On a level-triggered backend, one round is enough: its cost grows up to a thousandfold with the number of cold
     // connections. On the other backends, several rounds are needed to show that the cost does not grow.
-    let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
+    let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.is_level());
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {
             if lab.stopped() {

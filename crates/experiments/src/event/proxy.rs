@@ -9,7 +9,27 @@ use run::{Check, ColdPlan, Intensity, Key, LoadPlan, Run, ServePlan, ThinkTime, 
 use super::stand::{on, places};
 use super::values::BACKEND;
 use crate::Parameters;
+use crate::experiment::AROUND_TRIAL_S;
 use lab::{CpuSplit, Lab, LabError, Load, Local, Observation, ObservedServer, Point, start_server, target};
+
+/// Returns the planned time of the experiment, seconds.
+pub(super) fn planned_s(parameters: &Parameters) -> f64 {
+    let cold = levels(parameters);
+    let opening_s = cold.last().map_or(0.0, |most| f64::from(*most) / parameters.number("pace", 5000.0));
+    let trial_s = parameters.number("seconds", 2.0) + parameters.number("warmup_s", 0.5) + AROUND_TRIAL_S;
+    backends(parameters).len() as f64 * (opening_s + cold.len() as f64 * trial_s)
+}
+
+/// Returns the numbers of cold connections, ascending.
+fn levels(parameters: &Parameters) -> Vec<u32> {
+    let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 1000.0]).iter().map(|c| *c as u32).collect();
+    levels.sort_unstable();
+    levels
+}
+
+fn backends(parameters: &Parameters) -> Vec<String> {
+    parameters.texts("backends", &["epoll", "uring", "poll", "select"])
+}
 
 /// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -24,9 +44,8 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
         ..ServePlan::default()
     };
     let (_behind, to, _) = start_server(&Local::default(), lab.program(), upstream)?;
-    let mut levels: Vec<u32> = parameters.numbers("cold", &[0.0, 1000.0]).iter().map(|c| *c as u32).collect();
-    levels.sort_unstable();
-    for name in parameters.texts("backends", &["epoll", "uring", "poll", "select"]) {
+    let levels = levels(parameters);
+    for name in backends(parameters) {
         backend(lab, parameters, (&places, to), &name, &levels)?;
         if lab.stopped() {
             break;

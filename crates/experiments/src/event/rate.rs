@@ -22,6 +22,12 @@ const WARM: usize = 100;
 /// Time limit for measuring all of [`ARRIVALS_TRIED`], as a multiple of the time limit for one point of a sweep.
 const SECONDS_SHARE: u32 = 6;
 
+/// Returns the planned time of the measurements with one backend, seconds. `calls_s` is the time for the calls of one
+/// point, and `seconds` the maximum of this time.
+pub(super) fn planned_s(calls_s: f64, seconds: f64) -> f64 {
+    (ARRIVALS_TRIED.len() as f64 * calls_s).min(f64::from(SECONDS_SHARE) * seconds)
+}
+
 /// Measures the cost of a call by the number of arrivals per event, for every backend that checks events at delivery.
 pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let amount = Amount { at_most: bench.amount.at_most * SECONDS_SHARE, ..bench.amount };

@@ -111,6 +111,15 @@ impl Sweep {
         wanted.then_some(Amount { calls, at_most: if own { source } else { wide } })
     }
 
+    /// Returns the planned time of the sweep over `backends` backends, seconds.
+    pub(super) fn planned_s(&self, backends: usize) -> f64 {
+        let (source, wide) = self.longest;
+        let of_array = |array: &usize| if *array <= SOURCE_ARRAY { source } else { wide }.as_secs_f64();
+        let of_clients = |clients: &u32| self.arrays_for(*clients).iter().map(of_array).sum::<f64>();
+        let points_s = f64::from(self.rounds) * self.clients.iter().map(of_clients).sum::<f64>();
+        (backends as f64 * points_s).min(self.whole.as_secs_f64())
+    }
+
     /// Returns the time budget of the whole sweep over `backends` backends.
     pub(super) fn budget(&self, backends: usize) -> TimeBudget {
         let points: usize = self.clients.iter().map(|&clients| self.arrays_for(clients).len()).sum();

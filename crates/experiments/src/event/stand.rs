@@ -48,10 +48,20 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Returns true for a backend without variants. As in the paper, a backend without variants checks events when it
-    /// delivers them.
-    fn plain(&self) -> bool {
+    /// Returns true for a backend without variants. As in the paper, such a backend checks events when it delivers
+    /// them.
+    pub(super) fn plain(&self) -> bool {
         self.told && self.options.recheck
+    }
+
+    /// Returns true if the cost of a call grows with the number of connections.
+    pub(super) fn is_level(&self) -> bool {
+        self.options.backend.spec().level
+    }
+
+    /// Returns the backends that the parameters name.
+    pub(super) fn all(parameters: &Parameters) -> Result<Vec<Self>, String> {
+        parameters.texts("backends", &["epoll", "uring", "poll", "select"]).iter().map(|name| Self::read(name)).collect()
     }
 }
 
@@ -67,14 +77,13 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
-        let names = parameters.texts("backends", &["epoll", "uring", "poll", "select"]);
+        let all = Contender::all(parameters)
+            .map_err(|why| LabError::set_up("choosing a back end", std::io::Error::other(why)))?;
         let mut backends = Vec::new();
-        for name in names {
-            let contender = Contender::read(&name)
-                .map_err(|why| LabError::set_up("choosing a back end", std::io::Error::other(why)))?;
+        for contender in all {
             match event::EventQueue::with(contender.options) {
                 Ok(_) => backends.push(contender),
-                Err(why) => lab.note(format!("{name} is left out: {why}")),
+                Err(why) => lab.note(format!("{} is left out: {why}", contender.name)),
             }
         }
         let clock = Calibration::measure();

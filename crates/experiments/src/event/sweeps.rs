@@ -21,6 +21,21 @@ use lab::{Lab, LabError};
 /// Size of the paper's small file, bytes.
 const SMALL_BYTES: u64 = 1024;
 
+/// Time to start a proxy with its cold connections, and later to end it, seconds.
+const PROXY_S: f64 = 0.8;
+/// Time until clients of a proxy have started and are served, seconds.
+const CLIENTS_S: f64 = 0.5;
+
+/// Returns the planned time of figures 6 and 7, seconds.
+pub(super) fn planned_s(parameters: &Parameters, contenders: &[Contender]) -> f64 {
+    let plain = contenders.iter().filter(|contender| contender.plain()).count();
+    let calls = parameters.count("calls", 10_000).max(10) as usize;
+    let sweep = Sweep::of(parameters, calls);
+    let around_s = PROXY_S + sweep.clients.len() as f64 * CLIENTS_S;
+    let small_file_s = PROXY_S + CLIENTS_S + parameters.number("seconds", 1.0);
+    sweep.planned_s(plain) + plain as f64 * (around_s + small_file_s)
+}
+
 /// Measures figure 6: the cost of a call by the maximum number of events per call. The measurement is repeated with
 /// several numbers of clients, which fetch a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {

@@ -18,11 +18,21 @@ use lab::{Lab, LabError};
 /// Number of further I/O models that are compared with the completion port.
 const OTHERS: usize = 2;
 
+/// Returns the maximum number of alternating trials.
+pub(super) fn trials(parameters: &Parameters) -> u32 {
+    parameters.count("turns", 3).saturating_mul(1 + OTHERS as u32)
+}
+
+/// Returns the parameters of the alternating trials, which are half as long as the others.
+pub(super) fn short(parameters: &Parameters) -> Parameters {
+    let half = |name, default| parameters.number(name, default) / 2.0;
+    parameters.with("seconds", half("seconds", 4.0)).with("warmup_s", half("warmup_s", 6.0))
+}
+
 /// Runs the alternating trials of entry 1. Stores each model's median cost in the model's earlier trial.
 pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) -> Result<(), LabError> {
     let models = models(&lab.run.trials.iter().collect::<Vec<_>>());
-    let half = |name, default| parameters.number(name, default) / 2.0;
-    let short = parameters.with("seconds", half("seconds", 4.0)).with("warmup_s", half("warmup_s", 6.0));
+    let short = short(parameters);
     let mut costs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for _ in 0..parameters.count("turns", 3) {
         for model in &models {

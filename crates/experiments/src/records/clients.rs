@@ -9,7 +9,7 @@ use super::clients_words::{demand, growth_words, knee_words, server_words, wire_
 use super::derive::{busy, known};
 use super::figures;
 use super::step::steps;
-use super::test_bed::TestBed;
+use super::test_bed::{self, TestBed};
 use super::values::RESPONSE_N_OVER_X_US;
 use crate::values::WIRE_USE;
 use crate::{Experiment, Parameters};
@@ -36,12 +36,23 @@ them has no counters, so condition (d) is not checked. `listen` or --listen is t
     toml: include_str!("../../plans/adding-clients.toml"),
     unset: "listen = ''\nlarge_read_buffers = 16",
     on_hosts: true,
+    planned_s,
     run,
     figures: figures::ADDING_CLIENTS,
 };
 
+/// Returns the planned time of the experiment, seconds.
+fn planned_s(parameters: &Parameters) -> f64 {
+    test_bed::planned_s(parameters, clients(parameters) as usize)
+}
+
+/// Returns the maximum number of clients.
+fn clients(parameters: &Parameters) -> u32 {
+    parameters.count("clients", 5).clamp(2, 60)
+}
+
 fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
-    let clients = parameters.count("clients", 5).clamp(2, 60);
+    let clients = clients(parameters);
     let record = parameters.count("record_bytes", 2048).clamp(1, 1 << 20);
     let bed = TestBed::build(lab, parameters, clients)?;
     let clients = enough_places(lab, &bed, clients);

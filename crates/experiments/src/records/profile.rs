@@ -8,7 +8,7 @@ use super::checks::{no_disk, wire_and_verdict};
 use super::derive::{at, cost, known, of_size, processor_us, record_bytes, wire};
 use super::figures;
 use super::profile_words::words;
-use super::test_bed::TestBed;
+use super::test_bed::{self, TestBed};
 use super::values::{
     CLIENT_PROCESSOR_US, FIXED_US_PER_READ, MODEL_US_PER_READ, SERVER_PROCESSOR_US, SERVER_THROUGHPUT_SHARE,
     WIRE_US_PER_READ,
@@ -34,16 +34,24 @@ every record is split); `seconds` per size.",
     toml: include_str!("../../plans/throughput-profile.toml"),
     unset: "listen = ''",
     on_hosts: false,
+    planned_s,
     run,
     figures: figures::THROUGHPUT_PROFILE,
 };
 
+/// Returns the planned time of the experiment, seconds.
+fn planned_s(parameters: &Parameters) -> f64 {
+    test_bed::planned_s(parameters, sizes(parameters).len())
+}
+
+/// Returns the sizes of the records, bytes.
+fn sizes(parameters: &Parameters) -> Vec<u32> {
+    let sizes = parameters.numbers("sizes", &[512.0, 1024.0, 2048.0, 4096.0, 8192.0, 12288.0, 57344.0, 65536.0]);
+    sizes.into_iter().map(|size| size.clamp(1.0, f64::from(1_u32 << 20)) as u32).collect()
+}
+
 fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
-    let sizes: Vec<u32> = parameters
-        .numbers("sizes", &[512.0, 1024.0, 2048.0, 4096.0, 8192.0, 12288.0, 57344.0, 65536.0])
-        .into_iter()
-        .map(|s| s.clamp(1.0, f64::from(1_u32 << 20)) as u32)
-        .collect();
+    let sizes = sizes(parameters);
     let bed = TestBed::build(lab, parameters, 1)?;
     let rest_s = lab.run.plan.observe.at_rest_s;
     lab.rest(&bed.observation, rest_s);

@@ -10,6 +10,7 @@ use run::{Intensity, Key, LoadPlan, Protocol, ServePlan, Trial, TrialKind};
 use super::derive;
 use super::namespace_hosts::NamespaceHosts;
 use crate::Parameters;
+use crate::experiment::{AROUND_TRIAL_S, BUILD_S};
 
 /// Maximum warm-up of a trial, seconds. The warm-up ends earlier if the rate becomes steady.
 const WARMUP_S: f64 = 2.0;
@@ -148,6 +149,12 @@ impl TestBed {
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }
+}
+
+/// Returns the planned time of a study with `trials` trials, seconds. At the start, the hosts are observed at rest for
+/// about a second.
+pub(super) fn planned_s(parameters: &Parameters, trials: usize) -> f64 {
+    BUILD_S + 1.0 + trials as f64 * (WARMUP_S + seconds(parameters) + AROUND_TRIAL_S)
 }
 
 /// Returns the duration of a trial's measured window, seconds.

@@ -9,7 +9,19 @@ use super::plans::{paced, server};
 use super::test_setup::TestSetup;
 use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
+use crate::experiment::{AROUND_TRIAL_S, BUILD_S};
 use lab::{Lab, LabError};
+
+/// Default mean rates, as shares of the capacity.
+const MEAN_SHARES: [f64; 3] = [0.4, 0.6, 0.8];
+/// Warm-up of each trial, seconds.
+const WARMUP_S: f64 = 0.5;
+
+/// Returns the planned time of the experiment, seconds.
+pub(crate) fn planned_s(parameters: &Parameters) -> f64 {
+    let trials = parameters.numbers("mean_shares", &MEAN_SHARES).len() * arrivals(parameters).len();
+    BUILD_S + trials as f64 * (WARMUP_S + seconds(parameters) + AROUND_TRIAL_S)
+}
 
 /// Runs the experiment. Each mean rate is offered as a steady load, as bursty loads, and as self-similar arrivals. The
 /// bursty loads differ in peak rate and in time at the peak.
@@ -17,7 +29,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     let (capacity, plan) = server(parameters);
     let mut setup = TestSetup::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
     setup.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
-    for share in parameters.numbers("mean_shares", &[0.4, 0.6, 0.8]) {
+    for share in parameters.numbers("mean_shares", &MEAN_SHARES) {
         for (name, peak, at_peak, arrival) in arrivals(parameters) {
             if lab.stopped() {
                 return Ok(());
@@ -52,14 +64,18 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
+/// Returns the duration of the measured window of a trial, seconds.
+fn seconds(parameters: &Parameters) -> f64 {
+    parameters.number("periods", 2.0) * parameters.number("period_s", 5.0)
+}
+
 /// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives up after the
 /// timeout T, and does not try again. The paper's clients also waited for a think time between two connects; the
 /// clients here do not. The trial lasts a whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
-    let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
     // Self-similar arrivals have no maximum rate, but in practice their rate stays below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
-    LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
+    LoadPlan { duration_s: seconds(parameters), warmup_s: WARMUP_S, ..paced(parameters, rate, peak, arrival) }
 }
 
 /// Stores in each trial which share of throughput is lost, compared with a steady load of the same mean rate.

@@ -4,17 +4,25 @@
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
 
-use super::plans::{descriptors_for, paced, sclients, server, timeout_ms};
+use super::plans::{descriptors_for, paced, sclients, server, timeout_ms, trial_s};
 use super::test_setup::TestSetup;
 use super::values::{
     COOKIES_SENT_PER_S, MULTIPLE, OFFERED_RATE, OPENS_KERNEL, OVERFLOWS_PER_S, PHANTOMS, SYNCOOKIES, SYNS_FILTER,
     SYNS_GENERATOR, US_PER_DROPPED_SYN,
 };
 use crate::Parameters;
+use crate::experiment::BUILD_S;
 use lab::{Lab, LabError};
 
 /// Offered rates, as multiples of the capacity.
 const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0];
+
+/// Returns the planned time of the experiment, seconds.
+pub(crate) fn planned_s(parameters: &Parameters) -> f64 {
+    let lines = parameters.texts("syncookies", &["off", "on"]).len();
+    let trials = lines * parameters.numbers("multiples", &MULTIPLES).len();
+    BUILD_S + trials as f64 * trial_s(parameters)
+}
 
 /// Runs the experiment with each setting of syncookies.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {

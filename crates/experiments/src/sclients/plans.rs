@@ -3,6 +3,7 @@
 use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 
 use crate::Parameters;
+use crate::experiment::AROUND_TRIAL_S;
 
 /// Size of the paper's file, bytes.
 const FILE_BYTES: u64 = 1294;
@@ -25,6 +26,11 @@ pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     plan.options.insert("work_us".into(), format!("{:.1}", 1e6 / capacity));
     plan.options.insert("work_by".into(), by);
     (capacity, plan)
+}
+
+/// Returns the planned time of a trial, seconds.
+pub(super) fn trial_s(parameters: &Parameters) -> f64 {
+    parameters.number("seconds", 2.0) + parameters.number("warmup_s", 1.0) + AROUND_TRIAL_S
 }
 
 /// Returns a load plan with a new connection for each request, as in HTTP/1.0.

@@ -4,10 +4,11 @@
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Key, Run, Trial};
 
-use super::plans::{sclients, server, simple, timeout_ms};
+use super::plans::{sclients, server, simple, timeout_ms, trial_s};
 use super::test_setup::TestSetup;
 use super::values::{DESCRIPTORS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KERNEL};
 use crate::Parameters;
+use crate::experiment::BUILD_S;
 use lab::{Lab, LabError};
 
 /// Minimum share of the rate D/T (descriptors divided by the timeout) that the generator must send. A generator that
@@ -18,6 +19,17 @@ const PAST_CAPACITY: f64 = 16.0;
 /// Maximum relative deviation from the mean, for a rate of simple clients that counts as constant.
 const FLAT: f64 = 0.05;
 
+/// Default numbers of simple clients.
+const SIMPLE_CLIENTS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+
+/// Returns the planned time of the experiment, seconds.
+pub(crate) fn planned_s(parameters: &Parameters) -> f64 {
+    let least = (server(parameters).0 * timeout_ms(parameters) / 4e3).max(1.0);
+    let doublings = (parameters.number("most_descriptors", 52_000.0) / least).log2().ceil().max(0.0);
+    let trials = parameters.numbers("simple_clients", &SIMPLE_CLIENTS).len() as f64 + doublings + 1.0;
+    BUILD_S + trials * trial_s(parameters)
+}
+
 /// Runs the experiment.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
@@ -25,7 +37,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     if !parameters.flag("syncookies", false) {
         setup.server_sysctl("net.ipv4.tcp_syncookies", "0")?;
     }
-    for clients in parameters.numbers("simple_clients", &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]) {
+    for clients in parameters.numbers("simple_clients", &SIMPLE_CLIENTS) {
         if lab.stopped() {
             return Ok(());
         }

@@ -5,21 +5,40 @@
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
 
-use super::plans::{load, server};
+use super::plans::{load, server, trial_s};
 use super::test_setup::TestSetup;
 use super::values::{DELAY_MS, LOSS, OPEN_CONNECTIONS};
 use crate::Parameters;
+use crate::experiment::BUILD_S;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
 /// I/O model of the server that needs threads for each connection. The other models of the experiment are event-driven.
 const LIMITED: &str = "blocking";
 
+/// Returns the planned time of the experiment, seconds.
+pub(crate) fn planned_s(parameters: &Parameters) -> f64 {
+    let lines = models(parameters).len() * losses(parameters).len() * delays_ms(parameters).len();
+    lines as f64 * (BUILD_S + trial_s(parameters))
+}
+
+fn models(parameters: &Parameters) -> Vec<String> {
+    parameters.texts("models", &["blocking", "epoll"])
+}
+
+fn losses(parameters: &Parameters) -> Vec<f64> {
+    parameters.numbers("losses", &[0.0, 0.02])
+}
+
+fn delays_ms(parameters: &Parameters) -> Vec<f64> {
+    parameters.numbers("delays_ms", &[0.0, 10.0, 25.0, 50.0, 100.0, 200.0])
+}
+
 /// Runs the experiment: one trial for each combination of server model, loss and delay.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
-    for model in parameters.texts("models", &["blocking", "epoll"]) {
-        for loss in parameters.numbers("losses", &[0.0, 0.02]) {
-            for delay in parameters.numbers("delays_ms", &[0.0, 10.0, 25.0, 50.0, 100.0, 200.0]) {
+    for model in models(parameters) {
+        for loss in losses(parameters) {
+            for delay in delays_ms(parameters) {
                 if lab.stopped() {
                     return Ok(());
                 }

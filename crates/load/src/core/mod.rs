@@ -136,7 +136,7 @@ impl Core {
             idempotent,
             resends_pipelined: depth > 1 && client.resends_pipelined(),
             mix,
-            turns: task.turns.weighted(&client.address_weights()),
+            turns: task.turns.clone().weighted(&client.address_weights()),
             traces: TraceChoice::new(task.trace_share, task.seed),
             depth,
             free: (used..capacity as u32).rev().collect(),
