@@ -6,9 +6,9 @@
 //!   HTTP/1, an earlier answer announced the close, or the connection closed between two answers of a pipeline (RFC
 //!   9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a
-//!   connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a request is sent again in only two cases: it
-//!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. For example, an
-//!   answer with status 408 shows this.
+//!   connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a request
+//!   is sent again in only two cases: it is idempotent (RFC 9110, section 9.2.2), or the server has shown that the
+//!   request was not read. For example, an answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again

@@ -73,8 +73,8 @@ impl Process {
         })
     }
 
-    /// Updates the list of threads, but opens none. Returns false if the process ended. A list that no longer changes is read in only
-    /// one round of eight.
+    /// Updates the list of threads, but opens none. Returns false if the process ended. A list that no longer changes
+    /// is read in only one round of eight.
     pub(super) fn list_threads(&mut self) -> bool {
         self.rounds += 1;
         let ended = self.tids.is_empty();
