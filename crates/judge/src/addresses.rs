@@ -1,5 +1,5 @@
-//! Very different answers from several addresses of one server. One address may be broken, far away, or a weaker
-//! machine.
+//! Very different answers from several addresses of one server. One of the server's addresses may be broken, far away,
+//! or belong to a weaker machine.
 
 use run::{AddressPart, SummaryFigure, Trial};
 

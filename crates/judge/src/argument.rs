@@ -1,6 +1,6 @@
 //! The argument for the verdict in steps, in the order of R. Blake (*Optimizing Windows NT*, 1993). The steps begin
 //! with one client, continue with more clients and the cost of a request, and end with the most used resource. Each
-//! step is one sentence that contains its figures. The last step is the verdict.
+//! step of the argument is one sentence that contains its figures. The last step is the verdict.
 
 use run::Findings;
 

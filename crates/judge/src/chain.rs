@@ -98,7 +98,8 @@ impl Chain {
 }
 
 /// Returns a bit mask of the CPUs that the busy processes of `side` may use. If a busy process in `all` may use one of
-/// these CPUs, all CPUs of this process are added. Returns `None` if the CPUs of a busy process are unknown.
+/// the CPUs in the mask, all CPUs of this process are added to the mask. Returns `None` if the CPUs of a busy process
+/// are unknown.
 fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
     let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
     let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);

@@ -1,5 +1,6 @@
-//! Choice of the verdict among the results of the rules. Three things decide: the tier of each rule, the probability of
-//! its result, and the other bottlenecks whose signs the rule explains.
+//! Choice of the verdict among the results of the rules. Three properties of the rules decide which result becomes the
+//! verdict: the tier of each rule, the probability of its result, and the other bottlenecks whose signs the rule
+//! explains.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;
@@ -13,9 +14,9 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner. Several causes in one tier share the probability if none of them explains another
-    /// cause of the tier. A winner of the last tier is right only if no specific cause is right, so the chances of
-    /// unlikely causes lower the probability of this winner.
+    /// Probability that the winning verdict is right. Several causes in one tier share the probability if none of them
+    /// explains another cause of the tier. A winner of the last tier is right only if no specific cause is right. The
+    /// chances of unlikely specific causes therefore lower the probability of such a winner.
     pub(crate) chance: f64,
 }
 
@@ -58,7 +59,8 @@ impl Bound<'_> {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns true if the result may become the verdict. A specific cause needs at least the probability [`GUESS`].
+    /// Returns true if the result may become the verdict. A specific cause may become the verdict only if its
+    /// probability is at least [`GUESS`].
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }

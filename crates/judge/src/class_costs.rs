@@ -1,5 +1,5 @@
-//! CPU cost per request of each class, estimated by regression over short windows. Some windows have the plain mix. In
-//! each other window, one class has a larger share than in the mix.
+//! CPU cost per request of each class, estimated by regression over short windows. In some windows, each class has its
+//! share of the planned mix. In each of the remaining windows, one class has a larger share than in the planned mix.
 //!
 //! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
 //! batches, caches and queues appear as scatter, which widens the intervals.
@@ -50,8 +50,9 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
 }
 
 /// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
-/// counters between the first and the last sample by the number of requests, not by the length of the window. On a busy
-/// machine, taking one sample can last for a tenth of such a short window, so a rate per second would be inexact.
+/// counters between the first and the last sample by the number of requests, not by the length of the window. The
+/// windows are short: on a busy machine, taking one sample can last for a tenth of a window, so a rate per second would
+/// be inexact.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
@@ -148,7 +149,7 @@ mod tests {
     }
 
     /// Makes the windows of `loadline find`. Each round has one window with the plain mix, and one window for each
-    /// class. Every second round has the reverse order.
+    /// class. Every second round has its windows in reverse order.
     fn windows(server: &Server, rounds: usize, random: &mut fastrand::Rng) -> Vec<Window> {
         let kinds: Vec<Option<usize>> = [None].into_iter().chain((0..server.mix.len()).map(Some)).collect();
         let all = rounds * kinds.len();

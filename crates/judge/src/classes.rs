@@ -105,8 +105,8 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     class.unanswered.under_way.iter().for_each(|(ns, n)| under_way.record_many_ns(*ns, *n));
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // The offered rate of a class is unknown, so its completed rate is used instead. A backlog of this class
-        // therefore shows as long response times, not as a completed rate below the offered rate.
+        // The offered rate of a class is unknown, so its completed rate is used instead. A class with a backlog is
+        // therefore recognised by its long response times, not by a completed rate below the offered rate.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes a class with 1,000 answers that took `took_us` microseconds each. In addition, `failed` requests fail.
+    /// Makes a class with 1,000 answers that took `took_us` microseconds each. Also adds `failed` requests that failed.
     fn class(name: &str, took_us: u64, failed: u64) -> ClassPart {
         let mut response = Hist::new();
         (0..1000).for_each(|_| response.record_ns(took_us * 1000));

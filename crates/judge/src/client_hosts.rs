@@ -40,8 +40,8 @@ fn pressure(view: &View<'_>) -> f64 {
     finite(if held >= THROTTLED { 1.0 + held } else { wants }).unwrap_or(0.0)
 }
 
-/// Returns two parts of a sentence about the busiest of several hosts. The first part names the busiest host, as in
-/// `on b, `. The second part tells how busy the other hosts are.
+/// Returns two parts of a sentence about the busiest of several hosts. The first part names the busiest host, as in `on
+/// b, `. The second part of the sentence tells how busy the threads of the other hosts are.
 pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     let trial = facts.decisive.filter(|trial| !trial.client_hosts.is_empty())?;
     let one =
@@ -100,8 +100,8 @@ mod tests {
     use crate::planted::planted;
     use crate::{Facts, judge};
 
-    /// Makes a run with two generator hosts. The generator on host b is full. The generator on host a comes from a run
-    /// in which the server is full, so this generator is not full.
+    /// Makes a run with two generator hosts. The generator on host b is full. The generator's counters on host a are
+    /// copied from a run in which the server is full, so they show a generator that is not full.
     fn two_hosts() -> Run {
         let mut run = planted("client-cpu").unwrap();
         let idle = planted("server-cpu").unwrap();

@@ -1,5 +1,6 @@
 //! Confidence of a verdict: the probability of its rule, limited by circumstances such as a crash or the CPU use of
-//! other programs. Later, only the conclusion of an experiment changes the confidence (`prove::decision`).
+//! other programs. After the judgement, only the conclusion of an experiment changes the confidence
+//! (`prove::decision`).
 
 use run::{Bottleneck, Caveat, Certainty};
 
@@ -17,8 +18,8 @@ const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 /// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // A run in which no request completed has no decisive trial. The first incident of any trial is then the only
-    // finding.
+    // A run in which no request completed has no decisive trial. The only finding about this run is the first incident
+    // of any trial.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),

@@ -1,10 +1,10 @@
 //! Costs of one request. Each row of [`COSTS`] divides the growth of some counters in the measured window by the number
-//! of requests completed in this window. The counters belong to one side, client or server. Method: Blake's rule to use
-//! ratios of counters, never raw rates.
+//! of requests completed in this window. The counters of a cost belong to one side, client or server. Method: Blake's
+//! rule to use ratios of counters, never raw rates.
 //!
 //! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
-//! cost from these counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named
-//! `…_net` have the rate at rest subtracted.
+//! cost from counters of this host or namespace is the cost of client and server together. Rows named `process_…` count
+//! only the side's own processes. Rows named `…_net` have the rate at rest subtracted.
 
 use run::FigureUnit::{self, Bytes, Micros, Plain};
 use run::{Cost, Reading, Run, Side, Trial, Window};
@@ -19,8 +19,8 @@ use crate::ticks;
 pub struct Part {
     /// Counter from which one part of the cost comes.
     pub counter: &'static str,
-    /// The only instance that counts (such as one device). If empty, the value that is derived for the whole side
-    /// counts (see `Side.counters`).
+    /// The only instance of the counter that the cost uses, such as one device. If this field is empty, the cost uses
+    /// the counter's value for the whole side (see `Side.counters`).
     pub instance: &'static str,
     /// True if a counter that could not be read counts as 0, as on a host without IPv6.
     pub optional: bool,
@@ -31,7 +31,7 @@ pub struct Part {
 pub enum Rest {
     /// Subtracts nothing, so the cost contains the rate at rest.
     Gross,
-    /// Subtracts the rate at rest. If the rate at rest is unknown, there is no cost.
+    /// Subtracts the counter's rate at rest. If the rate at rest is unknown, there is no cost.
     Net,
 }
 

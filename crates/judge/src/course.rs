@@ -44,8 +44,8 @@ pub(crate) fn changes_rate(run: &Run, trial: &Trial) -> bool {
     trial.kind == TrialKind::Fixed && is_ramp || !trial.by_hand.is_empty()
 }
 
-/// Returns the times at which the parts begin and end, in seconds since the window began. A constant stage is one part,
-/// and a ramp is cut into equal parts.
+/// Returns the times at which the parts of a trial's window begin and end, in seconds since the window began. A
+/// constant stage is one part, and a ramp is cut into equal parts.
 ///
 /// A load with more than [`MAX_STAGES`] stages is cut into equal parts, whatever its stages are.
 fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
@@ -102,17 +102,17 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
 }
 
-/// Returns true if the 99th percentile of a moment (about one second) is unknown because answers are missing. Either
-/// requests failed, or no answer came although requests were certainly due. At a low rate, a second may have no request
-/// by chance.
+/// Returns true if the 99th percentile of a moment (about one second) is unknown because answers are missing. Answers
+/// are missing if requests failed, or if no answer came although requests were certainly due. At a low rate, a second
+/// may have no request by chance.
 fn lacks_answers(moment: &Moment, offered: f64) -> bool {
     let due = offered * moment.seconds;
     moment.p99_us.is_none() && (moment.failed > moment.unexpected || due > COURSE_NOISE.powi(2))
 }
 
 /// Returns the limit that a part of the load exceeded. `offered` is the part's offered rate, and `lost` the share of
-/// its requests without an answer. The number of random arrivals varies by about its square root. In a short part, the
-/// server may therefore complete a little less than was offered on average.
+/// its requests without an answer. The number of random arrivals varies by about its square root. In a short part of
+/// the load, the server may therefore complete slightly fewer requests than the average rate offers.
 fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());
@@ -134,9 +134,9 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
     }
 }
 
-/// Finds the highest rate that met the objective below every rate that failed. If a part failed, it is unknown at which
-/// of the part's rates the failure began. If any part failed, each good part therefore counts only with its lowest
-/// rate.
+/// Finds the highest rate that met the objective below every rate that failed. If a part with a rising or falling rate
+/// failed, it is unknown at which of its rates the failure began. If any part failed, only the lowest rate of each part
+/// that met the objective is therefore used.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());
@@ -193,8 +193,8 @@ mod tests {
         assert!(whole >= 195 && cut >= 195, "{whole} {cut}");
     }
 
-    /// In one of six seconds, the connections of a twentieth of the requests were reset. In the other seconds, answers
-    /// came within a millisecond.
+    /// In one of six seconds, the connections of a twentieth of the requests were reset. In the other five seconds, all
+    /// answers came within a millisecond.
     #[test]
     fn a_second_without_a_known_percentile_makes_the_p99_of_its_stage_a_lower_bound() {
         let stages = [Stage { seconds: 6.0, from: 1000.0, to: 1000.0 }];

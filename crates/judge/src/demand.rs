@@ -1,6 +1,6 @@
 //! Demands: the time for which one request occupies each device. In a closed system (a fixed number of clients), the
-//! device with the largest demand becomes the bottleneck. The demands identify this device even before it is full. A
-//! device with demand D is full at the rate 1 / D.
+//! device with the largest demand becomes the bottleneck. The demands identify the future bottleneck even before this
+//! device is full. A device with demand D is full at the rate 1 / D.
 
 use crate::Facts;
 use crate::generator::client_limit_threads;
@@ -87,7 +87,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// The server mostly sleeps, and compilers on the same host fill all CPUs. The server completed 11/s, yet an
-    /// earlier version reported "full at 4.22/s".
+    /// earlier version of loadline reported "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();

@@ -1,6 +1,6 @@
-//! Use of each device in a trial's window, from the raw recordings. The use is a quotient: busy time by elapsed time,
-//! bytes by the bytes that the speed allows, or a level by its limit. The list is only for display; each rule judges
-//! its device itself.
+//! Use of each device in a trial's window, from the raw recordings. The use of a device is a quotient: busy time by
+//! elapsed time, bytes by the bytes that the link's speed allows, or a level by its limit. The list is only for
+//! display; each rule judges its device itself.
 
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
@@ -84,8 +84,8 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
         let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
-            // An accept queue can hold one connection more than its limit. A quotient above 1 is therefore reduced to
-            // 1.
+            // An accept queue can hold one connection more than its limit. A quotient of length and limit above 1 is
+            // therefore reduced to 1.
             let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
             found.push(device(side, kind, &column.instance, busy));
         }

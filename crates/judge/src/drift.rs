@@ -1,6 +1,6 @@
 //! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
 //! load. A leak causes steady growth, and so does a cache that is not full yet. Only a longer run shows whether a leak
-//! or a cache is the cause.
+//! or a cache causes the growth.
 //!
 //! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
 //! throughput.
@@ -55,8 +55,8 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let several = facts.sweep.len() + facts.search.len() > 1;
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
-    // The decisive trial also belongs to the sweep or the search, so its drift may occur twice. The code below keeps
-    // only one occurrence.
+    // The decisive trial also belongs to the sweep or the search, so `found` may contain its drift twice. The code
+    // below keeps each drift only once.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()
@@ -79,7 +79,7 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
     let middle = median(rates.clone())?;
     // An open loop that first works off a backlog completes more than the offered rate at the beginning. The decrease
-    // that follows counts only if the server also fell behind the offered rate.
+    // of the rate after the backlog is a drift only if the server also fell behind the offered rate.
     let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
     let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
@@ -189,7 +189,8 @@ fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, 
     known.map(|(t, v, n)| (t / f64::from(n), v / f64::from(n))).collect()
 }
 
-/// Returns the trend over the parts of a window, one point per part. Returns `None` if there are too few parts.
+/// Returns the trend over the parts of a window, one point per part. Returns `None` if too few parts of the window have
+/// a known value.
 fn enough_parts(points: &[(f64, f64)]) -> Option<Trend> {
     trend(points).filter(|_| points.len() >= PARTS / 2)
 }
@@ -224,8 +225,8 @@ mod tests {
         run
     }
 
-    /// The connection pool of an open loop grew from two connections to eight in half a minute. An earlier version
-    /// reported this growth as a leak.
+    /// The connection pool of an open loop grew from two connections to eight in half a minute. An earlier version of
+    /// loadline reported the new connections' descriptors as a leak.
     #[test]
     fn connections_that_the_load_opened_are_no_leak() {
         let found =

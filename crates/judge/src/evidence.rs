@@ -12,8 +12,8 @@ pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String)
     Evidence { text, counter: counter.into(), place: view.place(instance), ..Evidence::default() }
 }
 
-/// Makes a line of evidence about the share of the server's CPUs that the server used. Returns `None` if the share is
-/// unknown.
+/// Makes a line of evidence about the share of the server's CPUs that the server used. Returns `None` if the server's
+/// share is unknown.
 pub(crate) fn cpu_share_line(view: &View<'_>) -> Option<Evidence> {
     let used = view.cpu_share()?;
     let text = format!("the server used {} of its CPU", percent(used));

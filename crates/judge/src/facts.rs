@@ -30,9 +30,9 @@ pub struct Facts<'a> {
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of the sweep's
     /// highest rate. In an experiment without a sweep, this is the first trial that meets the objective and reaches 97
-    /// % of the highest rate. If no trial meets both conditions, this is the first trial that reaches 97 % of the
-    /// highest rate. In other runs, this is the trial with the highest rate. If the requests differ in size, the rate
-    /// in bytes decides.
+    /// % of the highest rate. If no trial of the experiment meets the objective at such a rate, this is the first trial
+    /// that reaches 97 % of the highest rate. In other runs, this is the trial with the highest rate. If the requests
+    /// differ in size, rates in bytes per second are compared.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,
@@ -50,8 +50,8 @@ pub struct Facts<'a> {
 
 /// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective. A
 /// step that missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit,
-/// breaking this limit says nothing about the server's capacity. The limit is therefore ignored at higher loads that
-/// keep up with the offered rate.
+/// breaking this limit says nothing about the server's capacity. At higher loads that keep up with the offered rate,
+/// the limit that the lightest load broke is therefore ignored.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -81,8 +81,8 @@ impl<'a> Facts<'a> {
         // Auxiliary trials, such as trials of the experiment that tests the verdict, are left out.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed: Vec<&Trial> = run.trials.iter().filter(of_load).collect();
-        // The trial in which a server or generator died counts only if there is no other trial. Trials with requests in
-        // a failed stretch also count only if there is no other trial.
+        // The trial in which a server or generator died is used only if there is no other trial. Trials with requests
+        // in a failed stretch are also used only if there is no other trial.
         let stretch = FailedStretch::of(run);
         // The search repeated the steps that other programs spoiled, so these steps are left out.
         let usual = UsualShare::of(run.trials.iter());
@@ -135,8 +135,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns true if the run is a search for the capacity. The advice depends on this: a search that ended early
-    /// needs more time, and any other run needs a search.
+    /// Returns true if the run is a search for the capacity. The advice depends on the kind of run: a search that ended
+    /// early needs more time, and a run of another kind needs a search.
     pub(crate) fn is_search(&self) -> bool {
         self.run.plan.command == "find"
     }
@@ -152,10 +152,10 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps in which the server was at its limit. Each of these steps has several requests in
-    /// flight, and at least 97 % of the highest rate of all steps with several requests in flight. If no step has
-    /// several requests in flight, all steps are compared. The returned steps show how the server divides its work
-    /// among threads. With a single request in flight, only one thread works, however many threads the server has.
+    /// Returns the sweep steps in which the server was at its limit. Of the steps with several requests in flight,
+    /// returns those that reach at least 97 % of the highest rate. If no step has several requests in flight, all steps
+    /// are compared. The returned steps show how the server divides its work among threads. With a single request in
+    /// flight, only one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
@@ -178,8 +178,8 @@ impl<'a> Facts<'a> {
         self.decisive.and_then(server_of)
     }
 
-    /// Returns the server's side of the step with the most clients among the steps near the highest rate. In this step,
-    /// the most requests wait at the server.
+    /// Returns the server's side of the step with the most clients among the steps near the highest rate. In the step
+    /// with the most clients, the most requests wait at the server.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
         self.busy_steps().last().copied().or(self.decisive).and_then(server_of)
     }
@@ -220,7 +220,8 @@ impl<'a> Facts<'a> {
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
     /// of CPUs. Of two machines, takes the one on which these other processes have the larger share of CPU use. Leaves
     /// out all processes on the machine that loadline watches, whatever their namespace. Returns `None` if the other
-    /// processes' share is below 10 %. A larger share weakens every verdict that does not come from exact counts.
+    /// processes' share is below 10 %. A share of 10 % or more weakens every verdict that does not come from exact
+    /// counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -318,8 +319,8 @@ mod tests {
         assert!(Facts::of(&experiment_of(DELAY, &each)).sweep.is_empty());
     }
 
-    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes. The rate of requests therefore
-    /// does not show how full the link is.
+    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes. The rate of requests of
+    /// several sizes therefore does not show how full the link is.
     #[test]
     fn of_requests_of_several_sizes_the_most_bytes_decide() {
         let mut run = experiment_of(SIZE, &[512.0, 1024.0, 2048.0, 4096.0]);
@@ -401,7 +402,7 @@ mod tests {
         let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
         // If client and server are on different machines, the server's CPU time does not explain the busy CPUs of the
-        // client's machine. All three busy CPUs therefore count as used by other programs.
+        // client's machine. All three busy CPUs of the client's machine therefore count as used by other programs.
         let (taken, _) =
             other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");

@@ -1,6 +1,6 @@
 //! Failures that depend on time, not on load: every request failed during one stretch of a run, and no request failed
-//! outside of the stretch. Examples are a token that expires, and a server that still loads its data. A rate limit, in
-//! contrast, usually lets some requests pass at any time.
+//! outside of the stretch. Such failures come from a token that expires, or from a server that still loads its data. A
+//! rate limit of the server causes no such stretch, because it usually lets some requests pass at any time.
 
 use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, TENTH_S, Trial};
 
@@ -12,8 +12,8 @@ use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 /// after this moment. Several generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
-/// succeeded. A report interval is as long as a step but may begin inside a step. Several intervals in a row may
-/// therefore touch one more step than there are intervals.
+/// succeeded. A report interval is as long as a step but may begin inside a step. [`MIXED_REPORTS`] intervals in a row
+/// may therefore overlap one more step than there are intervals.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
 /// Counts of the requests that ended in one step (a short part of equal length) of a trial's window, or in the whole
@@ -61,15 +61,16 @@ pub(crate) struct FailedStretch<'a> {
 }
 
 impl<'a> FailedStretch<'a> {
-    /// Finds the stretch. Returns `None` if the load may explain the failures. Time, not load, explains the failures if
-    /// a failed load was no larger than a good load. The failed load and the good load may be parts of one trial. Time
-    /// also explains the failures if a single request failed while there was no load.
+    /// Finds the stretch of a run in which every request failed. Returns `None` if the load may explain the failures.
+    /// Time, not load, explains the failures if a failed load was no larger than a good load. The failed load and the
+    /// good load may be parts of one trial. Time also explains the failures if a single request failed while there was
+    /// no load.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
         }
-        // If the server stopped answering, the trial's counts are still valid. If the trial broke off for any other
-        // reason, its counts are not used.
+        // If the server stopped answering, the trial's counts are still valid. If the trial broke off for another
+        // reason, such as a dead generator, its counts are not used.
         let is_counted = |t: &Trial| t.broken().is_none_or(|i| i.kind == IncidentKind::ServerUnreachable);
         let loads = run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && is_counted(t));
         let steps: Vec<Step<'_>> = loads.flat_map(steps).filter(|step| step.all() > 0.0).collect();
@@ -84,7 +85,7 @@ impl<'a> FailedStretch<'a> {
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
         // A client pauses longer after each failed connect, so a few clients cause few failures. If connects were
-        // refused, the number of missing answers therefore counts instead of the number of failures.
+        // refused, the stretch is therefore judged by the number of missing answers if this number is larger.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
@@ -221,7 +222,7 @@ mod tests {
         run
     }
 
-    /// A token expires in the step with 8 clients, 0.7 s into the window. All later loads fail, too.
+    /// A token expires in the step with 8 clients, 0.7 s into the window. All requests of the later loads fail, too.
     #[test]
     fn a_token_that_expires_in_a_search_is_no_limit_of_the_load() {
         let run = judged(&PlantedRun::new(1000.0, 4000.0), |run| {
@@ -238,8 +239,8 @@ mod tests {
         assert!(found.trust.warnings[0].contains("the server changed"), "{:#?}", found.trust);
     }
 
-    /// There is a single load. The failures begin or end within its window, as with a database that still loads its
-    /// data.
+    /// The run has a single load. The failures begin or end within the load's window, as with a database that still
+    /// loads its data.
     #[test]
     fn one_load_tells_a_moment_by_its_tenths() {
         let one = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]);
@@ -279,8 +280,8 @@ mod tests {
         assert!(!limited.contains("token") && told("401").contains("token"), "{limited} {}", told("401"));
     }
 
-    /// Makes the server end 1 s after the start of a window of 2 s. The clients then try to connect in vain, with
-    /// pauses that double.
+    /// Makes the server end 1 s after the start of a window of 2 s. After the server's end, the clients try to connect
+    /// in vain, with pauses that double.
     fn crash(trial: &mut Trial) {
         let clients = trial.intensity.in_flight().unwrap() as u64;
         let measured = &mut trial.measured;
@@ -355,8 +356,8 @@ mod tests {
         assert_eq!([0, 3, 4].map(is_found), [true, true, false]);
     }
 
-    /// In half of the simulated runs, answers fail at random the whole time. In the other half, a token bucket becomes
-    /// empty, and then lets requests pass at a fixed rate.
+    /// In half of the simulated runs, answers fail at random the whole time. In the other half of the runs, a rate
+    /// limiter's token bucket becomes empty, and then lets requests pass at a fixed rate.
     #[test]
     fn failures_beside_good_answers_are_no_stretch() {
         let mut random = fastrand::Rng::with_seed(3);

@@ -1,5 +1,5 @@
-//! Failed answers. A CPU does not count as the limit if most answers fail. A CPU does not count either if the server
-//! has CPU time left while more answers fail than the objective allows.
+//! Failed answers. A CPU does not count as the limit if most answers fail. A CPU is no limit either if more answers
+//! fail than the objective allows while the server has CPU time left.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 pub(crate) struct Failures<'a> {
     run: &'a Run,
     /// Trial that shows the failures. Usually, the trial is the lowest load in which too many requests failed. If
-    /// `stretch` is set, it is the trial with the most failures; if `at_every_load` is true, the trial with the most
-    /// requests.
+    /// `stretch` is set, the trial with the most failures is chosen. If `at_every_load` is true, the trial with the
+    /// most requests is chosen.
     trial: &'a Trial,
-    /// Share of failed requests, 0 to 1. Refers to `trial`, or to all trials if `at_every_load` is true; always 1 if
-    /// `stretch` is set.
+    /// Share of failed requests, 0 to 1. The requests are those of `trial`, or of all trials if `at_every_load` is
+    /// true. If `stretch` is set, the share is 1.
     share: f64,
     /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,
@@ -142,16 +142,16 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.count(*kind),
     };
-    // A failed request that is sent again is not counted as failed. Kinds of failures without a count are therefore
-    // skipped.
+    // A failed request that is sent again is not counted as failed. Kinds of failures that were only sent again, and
+    // never counted, are therefore skipped.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
 
-/// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` unless the
-/// objective allows fewer failures than this total share, and every trial's share differs from the total share by no
-/// more than chance explains. Also returns `None` with a single load, if some load had no failure, or if nearly all
-/// requests failed.
+/// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` if the
+/// objective allows this total share of failures, or if a trial's share differs from the total share by more than
+/// chance explains. Also returns `None` with a single load, if some load had no failure, or if nearly all requests
+/// failed.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();

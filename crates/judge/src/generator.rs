@@ -54,8 +54,8 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. Either the rate of good answers was equal at several
-/// loads, or the server refused most requests of the decisive trial because there were too many requests. More requests
+/// Returns true if the server determines the rate of good answers. In this case, the rate of good answers was equal at
+/// several loads, or the server refused most requests of the decisive trial because they were too many. More requests
 /// of a faster generator would only be refused.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
@@ -87,8 +87,9 @@ impl Load {
     }
 
     /// Returns the signal that shows the limit of the threads. If the threads are probably full, the signal is the time
-    /// that the threads ran. If only the sum of running and waiting for a CPU is at its limit, the signal is this sum.
-    /// In all other cases, the signal is the delay that the waits cause.
+    /// that the threads ran. If the threads are full only together with their waits for a CPU, the signal is the sum of
+    /// running and waiting. In all other cases, the signal is the share of the response time for which requests wait
+    /// because the generator waits for a CPU.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -104,8 +105,8 @@ impl Load {
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
-        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU. The cause
-        // of the thread's waits is therefore the link.
+        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU. The full
+        // link is therefore the cause of the thread's waits.
         let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
@@ -126,8 +127,8 @@ fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     by_law.max(Waiting::of(facts).map_or(0.0, |waiting| waiting.client)).clamp(0.0, 1.0)
 }
 
-/// Returns the server's share, 0 to 1, of the busy time of CPUs that both sides share. A large share explains why the
-/// generator waits.
+/// Returns the server's share, 0 to 1, of the busy time of CPUs that both sides share. If the server's share is large,
+/// the generator waits for a CPU because the server uses the CPUs.
 fn server_takes(facts: &Facts<'_>) -> f64 {
     if !facts.shared() {
         return 0.0;
@@ -209,7 +210,7 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
 }
 
 /// Returns the limit of CPUs that server and generator fill only together. The larger the generator's share of the CPU
-/// time is, the more probable is this limit.
+/// time is, the more probable is it that the generator is the limit.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

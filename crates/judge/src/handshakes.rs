@@ -2,8 +2,8 @@
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
 //! windows: CPU time per request over handshakes per request. The slope of the line is the cost of a handshake,
-//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. The
-//! whole cost of a request is then used as an upper bound of the handshake's cost.
+//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. For
+//! such a load, the whole cost of a request is an upper bound of the handshake's cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -15,9 +15,9 @@ use stats::fit::linear;
 
 /// Maximum number of handshakes per request in a window whose connections count as kept.
 const KEPT: f64 = 0.1;
-/// Minimum number of handshakes per request in a window whose requests count as having one handshake each. For a short
-/// alternating window, [`MOST_SHAKE`] suffices, because a handshake at the end of a window and its request may fall
-/// into different windows.
+/// Minimum number of handshakes per request in a window whose requests count as having one handshake each. In a short
+/// window, the lower minimum [`MOST_SHAKE`] suffices: a handshake at its end may belong to a request of the next
+/// window.
 const EACH: f64 = 1.0 - KEPT;
 /// Maximum share of resumed handshakes in a window that counts as a window of full handshakes.
 const MOSTLY_FULL: f64 = KEPT;
@@ -91,8 +91,8 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
 }
 
 /// Returns the cost of a resumed handshake. `both` is the mean cost in windows with full and resumed handshakes, where
-/// `share` is the share of resumed handshakes. If the cost `full` of a full handshake is known, the part of the full
-/// handshakes is subtracted from `both`.
+/// `share` is the share of resumed handshakes. If the cost `full` of a full handshake is known, the cost of the full
+/// handshakes in these windows is subtracted from `both`.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };
@@ -175,7 +175,7 @@ mod tests {
 
     /// Makes one window per entry of `all`: handshakes per request, and the share of resumed handshakes. The server
     /// uses 100 µs of CPU time per request, 900 µs per full handshake and 200 µs per resumed handshake. The client uses
-    /// 10, 300 and 50 µs.
+    /// 10 µs per request, 300 µs per full handshake and 50 µs per resumed handshake.
     fn windows(all: &[(f64, f64)]) -> Run {
         let mut whole = Run::default();
         whole.plan.load.tls = Some(run::TlsPlan::default());

@@ -6,7 +6,8 @@ use run::{HotFunction, Run, StackProfile};
 
 use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE};
 
-/// Maximum number of functions in the list. A reader looks at the first few; the flame graph shows all.
+/// Maximum number of functions in the list. A reader looks at the first few functions only; the flame graph shows all
+/// functions.
 const MAX_FUNCTIONS: usize = 10;
 
 /// Name of a process, and name of a function.
@@ -27,7 +28,7 @@ struct Inclusive<'a> {
     share: f64,
     /// Sum over all stacks with the function: depth of the function times share of the stack.
     depth: f64,
-    /// Outermost functions of the stacks with the function.
+    /// Outermost functions of all stacks that contain this function.
     roots: BTreeSet<&'a str>,
 }
 
@@ -78,8 +79,8 @@ fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
     sums().map(|sum| Stack::of(&sum.stack, sum.weight / total)).collect()
 }
 
-/// Returns the first function, if its own code has a share that is large even after the sampling error is subtracted.
-/// The function must have a name.
+/// Returns the first function if its name is known, and if the share of its own code is large even after the sampling
+/// error is subtracted.
 fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> {
     let first = functions.first()?;
     (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
@@ -87,8 +88,8 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
 
 /// Among the functions with an inclusive share of at least one half, returns the one with the smallest share, and this
 /// share. Leaves out functions without a name, and functions in nearly all stacks with the same outermost function. The
-/// function with the smallest share says most about where the time goes. If several shares are equal, returns the
-/// deepest function: below this function, the calls go to different functions.
+/// function with the smallest of these shares says most precisely where the time goes. If several shares are equal,
+/// returns the deepest function: below this function, the calls go to different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {
@@ -107,7 +108,7 @@ fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a
     deepest.map(|(id, sums)| (id, sums.share))
 }
 
-/// Returns the sums for each function. A recursive function counts once per stack.
+/// Returns for each function the sums over the stacks that contain it. A recursive function counts once per stack.
 fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
     let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
     for stack in stacks {

@@ -14,7 +14,7 @@ pub(crate) struct Inside {
     pub(crate) serial: bool,
     /// Counts inside the server that match the number of requests handled at a time.
     pub(crate) counted: Vec<Counted>,
-    /// Advice for these counts; `None` if nothing was found.
+    /// Advice about the counts in `counted`; `None` if nothing was found.
     pub(crate) advice: Option<Vec<String>>,
 }
 

@@ -2,12 +2,12 @@
 //! functions use no clock, file or network, and do not panic, whatever the run contains.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
-//! knee, fits, bottleneck, trust, argument). A run that was judged before, even by an older version, can be judged
-//! again.
+//! knee, fits, bottleneck, trust, argument). A run that was judged before, even by an older version of loadline, can be
+//! judged again.
 //!
 //! The method comes from R. Blake, *Optimizing Windows NT* (1993). Ratios of counters give the demand on each device
 //! (the busy time per request), and the device with the largest demand is the suspect. Loads with more concurrent
-//! requests then confirm or refute this suspicion. The argument shows every step.
+//! requests then confirm or refute this suspicion. The argument for the verdict shows every step of this method.
 
 mod ack_timer;
 mod addresses;
@@ -116,7 +116,7 @@ use run::{Run, Trial};
 
 /// Fills in the derived figures and conclusions of a run; see the crate documentation. Keeps `findings.checks`,
 /// `findings.conclusions`, the tables, charts and fits that an experiment made, and the measured
-/// `trust.generator_ceiling`. Replaces everything else in `findings`.
+/// `trust.generator_ceiling`. Replaces all other fields of `findings`.
 pub fn judge(run: &mut Run) {
     judge_so_far(run);
     let facts = Facts::of(run);

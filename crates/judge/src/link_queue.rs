@@ -44,9 +44,9 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a link comes from this load. Either most of the link's bytes (`per_s`, per second)
-/// are the load's, or the load's own packets queue. If neither the bytes nor the queue is known, returns true if the
-/// load is at a limit.
+/// Returns true if the traffic of a link comes from this load. In this case, the load sends most of the link's bytes
+/// (`per_s`, per second), or the load's own packets queue. If both the bytes and the queue of the load are unknown,
+/// returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -106,8 +106,8 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if the receiver's TCP window or the send buffer stopped the sender. Either of them can stop the sender
-/// on a link that is not full.
+/// Returns true if the receiver's TCP window or the send buffer stopped the sender. A full window or buffer can stop
+/// the sender even on a link that is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")
@@ -118,7 +118,7 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Trial, TrialKind};
 
-    /// The server completes 200/s with one client that never pauses, because the link is full. At lower rates, requests
+    /// The server completes 200/s with one client that never pauses, because the link is full. Below 190/s, requests
     /// are answered quickly, because the link lets bursts pass.
     fn one_client_fills(rtt_us: f64) -> PlantedRun {
         let quick = |t: &mut Trial, p: &Point| {

@@ -8,8 +8,8 @@ use crate::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
 /// Returns the margins of the winning rule, the smallest first. If a signal were on the other side of its threshold,
-/// the second choice would usually be the verdict. A signal that is already on the other side does not support the
-/// verdict, so it is left out.
+/// the verdict of another rule (the second choice) would usually win. Leaves out the signals whose values do not
+/// support the verdict.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());

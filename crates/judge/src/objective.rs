@@ -42,8 +42,8 @@ fn timed(limits: &Limits) -> impl Iterator<Item = (AnswerTime, SummaryFigure, f6
 }
 
 /// Returns the limits on the response time, microseconds. For each limit, a search counts, in each tenth of a second,
-/// the requests that took longer than this limit. For a limit on the mean, these counts only serve to recognise
-/// disturbed tenths.
+/// the requests that took longer than this limit. For a limit on the mean, the counts of slower requests only serve to
+/// recognise disturbed tenths of a second.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
@@ -320,8 +320,8 @@ mod tests {
         assert!(!holds(&t, &limits(&Run::default())));
     }
 
-    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. The figures must
-    /// show the stall of these four requests.
+    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. The response
+    /// times of the trial must show the stall of the four waiting requests.
     #[test]
     fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {
         let limits = Limits { p99_us: Some(20_000.0), errors: 0.0, ..Limits::default() };

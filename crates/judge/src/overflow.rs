@@ -24,14 +24,13 @@ pub(crate) struct Overflow<'a> {
     pub(crate) drops: f64,
     /// Drops that the kernel counted in the namespace, but not at this server's listener.
     pub(crate) elsewhere: f64,
-    /// The larger of two shares, 0 to 1. The first share is the number of dropped connects divided by the number of all
-    /// connects. The second share is the part of the clients' time that was lost by dropped connects. A client repeats
-    /// a dropped connect only after a second.
+    /// The larger of two shares, 0 to 1: dropped connects among all connects, and time lost by dropped connects among
+    /// the time of all clients. A client repeats a dropped connect only after a second.
     pub(crate) share: f64,
     /// Share of all connects that were dropped, 0 to 1.
     pub(crate) of_connects: f64,
-    /// True if connects were also dropped inside the measured window. Many servers drop connects only at the start,
-    /// when a load opens all connections at once.
+    /// True if connects were dropped inside the measured window, and not only before this window. Many servers drop
+    /// connects only at the start, when a load opens all connections at once.
     lasts: bool,
 }
 
@@ -63,7 +62,8 @@ impl<'a> Overflow<'a> {
         let all =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
         // If packets are lost, the listener's own counter also includes dropped segments of connections that are not
-        // yet established. The namespace's counter of overflows, if known, therefore serves as an upper bound.
+        // yet established. The number of overflows in the whole namespace, if known, is therefore used as an upper
+        // bound of the listener's count.
         let own = view.whole_trial("listen.drops");
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
@@ -84,8 +84,8 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// Returns true if connects were an issue beyond the start of the load. The load connected inside the window, some
-/// connects failed, or some connections were never answered.
+/// Returns true if the load connected, or tried in vain to connect, after its start. This is the case if the load
+/// connected inside the window, if some connects failed, or if some connections were never answered.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
@@ -126,8 +126,9 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials near the limit. If throughput stopped growing in the sweep, the result is the flat steps with not
-/// too many clients. With far more clients, the accept queue of any server overflows.
+/// Returns the trials near the server's limit. If throughput stopped growing in the sweep, these are the steps of the
+/// plateau, except those with far more clients than its first step. With so many clients, the accept queue of any
+/// server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

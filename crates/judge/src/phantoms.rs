@@ -1,6 +1,7 @@
 //! Connections that the client saw established, but whose requests were never answered. The client cannot tell whether
-//! the server has such a connection: the server may have dropped the last packet of the TCP handshake. The server's own
-//! count therefore decides. Connections that wait in the server's accept queue are not answered either.
+//! the connection exists for the server, too: the server may have dropped the last packet of the TCP handshake. The
+//! count of connections on the server's host therefore decides. Requests on connections that wait in the server's
+//! accept queue are not answered either.
 
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
@@ -10,8 +11,8 @@ use crate::thresholds::ALL_ANSWERED;
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
 /// Returns a sentence about the connections of a trial that were never answered. `unanswered` is the number of
-/// unanswered connections. `ours` and `seen` are the new connections in the measured window: as the client counted
-/// them, and as the server's host did.
+/// unanswered connections. `ours` is the client's count of new connections in the measured window, and `seen` is the
+/// count of the server's host.
 pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {

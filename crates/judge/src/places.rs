@@ -1,7 +1,7 @@
 //! The number of requests that a server handles at a time, compared with counts that may explain this number. The
-//! compared counts are children of a master process, threads of one name, and connections to an upstream. A count equal
-//! to this number identifies the workers. A count of workers far above this number shows that most workers wait for
-//! something else.
+//! compared counts are children of a master process, threads of one name, and connections to an upstream. If a count
+//! equals the number of requests, the counted children, threads or connections are the server's workers. A count of
+//! workers far above the number of requests shows that most workers wait for something else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +22,7 @@ pub(crate) struct Places {
     /// Number of requests that the server handles at a time: Xmax × R1 (highest rate times response time with one
     /// client). R1 is taken without the round trip to the server, because a request on the network occupies no worker.
     pub(crate) places: f64,
-    /// All counts, the best match first.
+    /// All counts that may explain `places`, the best match first.
     counted: Counts,
 }
 
@@ -60,8 +60,8 @@ impl Places {
     }
 
     /// Among the groups of workers that are far larger than the number of requests handled at a time, returns the group
-    /// furthest from the client. If a group is so large, most of its workers wait for something outside the group.
-    /// Returns `None` if any count equals the number of requests handled at a time.
+    /// furthest from the client. In a group with far more workers than requests, most workers wait for something
+    /// outside the group. Returns `None` if any count equals the number of requests handled at a time.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
@@ -143,8 +143,8 @@ fn pid(name: &str) -> &str {
 }
 
 /// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
-/// lightest load. Leaves out processes with many more connections than in the lightest load. A process with many more
-/// connections runs an event loop, so it does not handle one request at a time.
+/// lightest load. Leaves out processes with many more open descriptors than in the lightest load: a process that opens
+/// many connections under load runs an event loop, so it does not handle one request at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);
@@ -203,13 +203,14 @@ struct Connections {
     counted: (u32, Counted),
     /// Program that accepts the connections.
     program: String,
-    /// True if nearly all connections await a reply. False if this is unknown, as for Unix sockets.
+    /// True if nearly all connections await a reply. False if the number of connections that await a reply is unknown,
+    /// as for Unix sockets.
     is_busy: bool,
 }
 
 /// Keeps only one of two counts that describe one upstream. A database, for example, starts a child process for each
-/// connection. If there are as many busy connections as children, keeps the connections. If the number of busy
-/// connections is unknown, keeps the children of the program that accepts the connections.
+/// connection. If there are as many busy connections as children, keeps the count of connections. If the number of busy
+/// connections is unknown, keeps the count of the child processes of the program that accepts the connections.
 fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
     let follows =
@@ -295,8 +296,8 @@ mod tests {
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
     }
 
-    /// For one nginx worker in front of a slow application, an earlier version advised: "nginx has 1 child: raise the
-    /// number of children".
+    /// For one nginx worker in front of a slow application, an earlier version of loadline advised: "nginx has 1 child:
+    /// raise the number of children".
     #[test]
     fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {
         let holding = |each: f64| {

@@ -13,7 +13,7 @@ pub fn common_rate(state: &ArenaState, profile: usize) -> Option<f64> {
 }
 
 /// Returns true if a server is measured at the common rate, because its capacity reaches this rate. If only a lower
-/// bound of the capacity is known, this bound must reach the rate.
+/// bound of the capacity is known, this bound must reach the common rate.
 pub fn takes_turns(state: &ArenaState, place: ArenaPlace) -> bool {
     let rate = common_rate(state, place.profile).unwrap_or(f64::INFINITY);
     let search = state.search(place).filter(|search| counts(search));

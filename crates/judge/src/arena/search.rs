@@ -83,8 +83,8 @@ fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns the reason not to rank the server if its capacity is only a lower bound. Either the generator limited the
-/// load, or no load of the search overloaded the server.
+/// Returns the reason not to rank the server if its capacity is only a lower bound. The capacity is only a lower bound
+/// if the generator limited the load, or if no load of the search overloaded the server.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let capacity = run.findings.capacity.as_ref()?;
     let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));

@@ -4,8 +4,9 @@ use run::{Limits, Trial};
 
 use crate::objective::holds;
 
-/// Returns the second-highest rate at which a window of the search met the objective. Counts only rates below every
-/// rate that missed the objective. Returns 0 if fewer than two windows met the objective at these rates.
+/// Returns the second-highest rate at which a window of the search met the objective. Only rates below the lowest rate
+/// that missed the objective are considered. Returns 0 if fewer than two windows below this lowest rate met the
+/// objective.
 ///
 /// If only a few answers in each window are late, the queueing model is uncertain. An uncertain model's best estimate
 /// may lie below rates at which all windows met the objective.
@@ -25,7 +26,8 @@ mod tests {
     use crate::planted::PlantedRun;
 
     /// This case occurred on a real server: windows at 248 to 297 requests/s met the objective, and a window at 357
-    /// requests/s did not. An earlier version reported a capacity of 277/s, below a rate that had met the objective.
+    /// requests/s did not. An earlier version of loadline reported a capacity of 277/s, below a rate that had met the
+    /// objective.
     #[test]
     fn two_windows_that_held_are_below_the_capacity() {
         let of = |rates: &[f64]| {

@@ -38,8 +38,8 @@ fn held_up(trial: &Trial) -> &[Window] {
     if shared { &[] } else { &trial.measured.held_up }
 }
 
-/// Returns the part of a window's time that the estimate leaves out, and the causes of the disturbance. The strictest
-/// latency limit decides which pauses are long enough to matter.
+/// Returns the part of a window's time that the estimate of the capacity leaves out, and the causes of the disturbance.
+/// The strictest latency limit decides which pauses are long enough to matter.
 pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> ExcludedTime {
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else {
         return ExcludedTime::default();
@@ -54,9 +54,9 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let window = trial.measured.window;
     let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
-    // If no other program took too much CPU time during the load, only pauses can have disturbed the window. If none of
-    // these pauses lies in the window, a pause before the window left a backlog of requests, and counts as the one
-    // pause.
+    // If no other program took too much CPU time during the load, only pauses can have disturbed the window. If no
+    // pause lies in the window, its disturbance is the backlog of a pause before the window. This earlier pause is then
+    // counted.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };

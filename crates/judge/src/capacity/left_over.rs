@@ -35,8 +35,8 @@ fn is_unnoticed(at: &At<'_>, limits: &Limits) -> bool {
 }
 
 /// Returns the chance that the server can keep up with the rate of a window in which the server fell behind without
-/// late answers. Returns `None` for other windows. The number of completed requests is assumed to vary like a Poisson
-/// count.
+/// late answers. Returns `None` for a window in which the server kept up, or in which answers were late. The number of
+/// completed requests is assumed to vary like a Poisson count.
 pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
     let completed = at.trial.measured.tally.completed as f64;
     let missing = at.rate * at.trial.measured.window.length_s() - completed;
@@ -49,7 +49,7 @@ pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
 fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
     let mut chosen = vec![*highest];
-    // If the choice keeps changing, it ends after as many passes as there are windows.
+    // If the set of chosen windows keeps changing, the loop ends after as many passes as there are windows.
     for _ in windows {
         let mean = average(&completed_ln(&chosen)).exp();
         let next: Vec<&At<'_>> = windows.iter().filter(|at| at.rate * HELD_RATE >= mean).copied().collect();

@@ -39,8 +39,8 @@ pub(crate) struct Found<'a> {
 /// more and more clients). In a run without search and sweep, uses the run's other loads. `chances` is the result of
 /// [`chances`] for this run.
 ///
-/// Closed-loop clients send less while the server is slow. A step of the sweep therefore counts only below the offered
-/// rate at which the search failed.
+/// Closed-loop clients send less while the server is slow. A step of the sweep can therefore show the capacity only
+/// below the offered rate at which the search failed.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters that other tools collected come without response times and failures, so no objective applies to them.
     if !facts.run.sent_requests() {
@@ -186,8 +186,9 @@ mod tests {
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
     }
 
-    /// The time budget of the search ended after two steps, and the second step was disturbed. An earlier version took
-    /// the second step for the server's limit, and reported a third of the true capacity without a warning.
+    /// The time budget of the search ended after two steps, and the second step was disturbed. An earlier version of
+    /// loadline took the rate of the second step for the server's limit, and reported a third of the true capacity
+    /// without a warning.
     #[test]
     fn a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound() {
         let of = |steps: &[u32]| {
@@ -219,8 +220,8 @@ mod tests {
         assert!((c.rate - 1842.0).abs() < 1.0 && c.failed_at.is_some_and(|rate| (rate - 2631.0).abs() < 1.0), "{c:?}");
     }
 
-    /// Seen with a CPU quota of a quarter: 65 requests of a closed loop in half a second (128/s) were more than the
-    /// server can complete (123/s), and were reported as "at least 128/s".
+    /// This case occurred with a quota of a quarter of a CPU. In half a second, a closed loop completed 65 requests
+    /// (128/s) by chance, and loadline reported "at least 128/s", although the server can complete only 123/s.
     #[test]
     fn a_lower_bound_from_few_requests_of_a_closed_loop_allows_for_chance() {
         let of = |completed| {

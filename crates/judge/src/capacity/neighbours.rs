@@ -8,7 +8,8 @@ use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
 /// Usual share of the CPUs that other programs take during the loads of a search. CPU time of the kernel for the load,
-/// such as interrupts, counts as taken by other programs. A share well above the usual share is a disturbance.
+/// such as interrupts, counts as taken by other programs. Other programs disturb the search if their share of the CPUs
+/// is well above the usual share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare(f64);
 
@@ -38,8 +39,8 @@ impl UsualShare {
     }
 
     /// Returns the periods of a trial in which other programs took an unusual share of the CPUs, in seconds since the
-    /// load began. The kernel counts CPU time in coarse ticks, so the mean of three neighbouring tenths of a second
-    /// decides.
+    /// load began. The kernel counts CPU time in coarse ticks, so each tenth of a second is judged by its mean with the
+    /// two neighbouring tenths.
     pub(crate) fn exceeded(self, trial: &Trial) -> Vec<Window> {
         let others = &trial.measured.others;
         let exceeds = |at: usize| {
@@ -58,8 +59,8 @@ impl UsualShare {
     }
 
     /// Returns the total length of the periods in which other programs took an unusual share of the CPUs, within the
-    /// measured window, in seconds. Also returns the CPU time that other programs took in these periods. A CPU time of
-    /// 1 second means that other programs used all CPUs of the machine for 1 second.
+    /// measured window, in seconds. Also returns the CPU time that other programs took in the periods of unusual use. A
+    /// CPU time of 1 second means that other programs used all CPUs of the machine for 1 second.
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
         // The first share belongs to the first tenth of a second of the load.

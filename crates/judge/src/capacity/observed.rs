@@ -32,8 +32,8 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
         }
         Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
-        // A server that refuses requests on purpose is not saturated, even if it refuses all of them. The rate of the
-        // saturated closed loop therefore does not matter here.
+        // A server that refuses requests on purpose is not saturated, even if it refuses all of them. The limit on
+        // failed requests therefore does not use the rate `full` of the saturated closed loop.
         Part::Failed { allowed } => {
             Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
         }

@@ -80,8 +80,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
     }
 
-    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without the
-    /// reduction, the estimate may be too high: a short window ends before waiting requests exceed a limit of several
+    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. An estimate
+    /// above all completed rates may be too high: a short window ends before waiting requests exceed a limit of several
     /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. An
     /// estimate below the rate from [`held_twice`] is raised to this rate. Returns `None` if the whole interval is
     /// above every completed rate, or if rates below the estimate failed.
@@ -93,13 +93,14 @@ impl<'f, 'a> Tried<'f, 'a> {
         is_sound.then_some(p)
     }
 
-    /// Returns true if the loads show only a lower bound of the capacity. Either no tested load overloaded the server,
-    /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
-    /// the best rate and the failed rate. Always false for a search for a number of users.
+    /// Returns true if the loads show only a lower bound of the capacity. This is the case if no tested load overloaded
+    /// the server, or if too few windows were measured after a rate failed. After a failed rate, the capacity lies
+    /// somewhere between the best rate and the failed rate. Always false for a search for a number of users.
     ///
-    /// After a failure, a few windows are not enough. Above the highest rate of the sweep, a search doubles its rate
-    /// while the objective is met. The capacity may therefore be anywhere between the last rate that passed and twice
-    /// this rate. Moreover, a window may fail only because it was disturbed.
+    /// After a rate failed, a few windows are not enough to find the capacity. Above the highest rate of the sweep, a
+    /// search doubles its rate while the objective is met. After the first failure, the capacity may be anywhere
+    /// between the last rate that passed and twice this rate. The first failure may also come from a disturbance of
+    /// this one window.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);
@@ -109,9 +110,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
-    /// The failures must clearly outnumber the successes: for example, 2 to 0, or 4 to 1. For this test, a window
-    /// counts as failed if too many of its requests failed. A real limit of the server makes only high rates fail. A
-    /// proxy without free ports, in contrast, fails now and then at any rate.
+    /// The failed windows below `rate` must clearly outnumber the successful windows above `rate`: for example, 2 to 0,
+    /// or 4 to 1. For this test, a window counts as failed if too many of its requests failed. A real limit of the
+    /// server makes only high rates fail. A proxy without free ports, in contrast, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -143,8 +144,9 @@ fn carried(trial: &Trial) -> f64 {
 }
 
 /// Returns a rate that a server with this trial's load certainly carries (97.5 % confidence). An open loop shows that
-/// the server keeps up with the offered rate, so the result is the same as that of [`carried`]. A closed loop only
-/// counts requests. The number of completed requests is assumed to vary like a Poisson count.
+/// the server keeps up with the offered rate, so the result is the same as that of [`carried`]. In a closed loop, the
+/// rate is only a count of requests, which is uncertain. This number of completed requests is assumed to vary like a
+/// Poisson count.
 fn surely_carried(trial: &Trial) -> f64 {
     let completed = trial.measured.tally.completed as f64;
     let error = if closed(trial) { NORMAL_95 / completed.max(1.0).sqrt() } else { 0.0 };

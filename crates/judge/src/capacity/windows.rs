@@ -44,8 +44,8 @@ fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, usual: UsualS
 }
 
 /// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
-/// request per `cycle_s` seconds, so a number of users corresponds to a rate. The model accounts for users who send
-/// less because they wait for answers.
+/// request per `cycle_s` seconds, so a number of users corresponds to a rate. The queueing model of the estimate
+/// accounts for users who send less because they wait for answers.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
     let usual = UsualShare::of(windows.iter().map(|(_, trial)| *trial));
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
@@ -68,8 +68,8 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     match found {
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
-        // Too little undisturbed time remains. The returned estimate includes the disturbed time of `windows`, but
-        // leaves out the spoiled windows.
+        // Too little undisturbed time remains for an estimate. The returned estimate includes the disturbed time of
+        // `windows`, but leaves out the spoiled windows.
         None => by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found }),
     }
 }

@@ -83,7 +83,7 @@ impl Bursts {
         let mut between = |(least, most): (f64, f64)| {
             if most > 0.0 { (least.ln() + random.f64() * (most / least).ln()).exp() } else { 0.0 }
         };
-        // The comparison may begin at any moment of a pause.
+        // The comparison may begin at any moment of a pause between two bursts.
         let mut now_s = -between(self.pause_s);
         let mut times = Vec::new();
         while now_s < until_s {
@@ -135,8 +135,8 @@ struct Decided {
 
 type Method = fn(&[Cell], super::Pairing) -> Option<Contrast>;
 
-/// Simulates many comparisons in which the new server is slower by the share `slower`. `levels` are the significance
-/// levels of the looks.
+/// Simulates many comparisons in which the new server is slower by the share `slower`. `levels` contains the
+/// significance level of each interim analysis (look).
 fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Decided {
     (0..DRAWS).fold(Decided::default(), |sum, seed| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xb57);
@@ -148,7 +148,8 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
             let (ln, uncertainty) = (apart.sides[1] - apart.sides[0], apart.uncertainty?);
             let differs = ln.abs() > quantile(*level, uncertainty.freedom) * uncertainty.error;
             let regressed = differs && ln >= THRESHOLD.ln_1p();
-            // A regression ends a comparison at any look. Any other result counts only at the last look.
+            // A regression ends a comparison at any interim analysis (look). A result that is no regression counts only
+            // at the last interim analysis.
             (regressed || (differs && at + 1 == levels.len())).then_some(regressed)
         };
         let ended = levels.iter().enumerate().find_map(look);
@@ -159,8 +160,8 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
     })
 }
 
-/// Returns the significance levels of four looks at the CPU time per request. The CPU time per request gets half of a
-/// comparison's significance level.
+/// Returns the significance levels of the CPU time per request at four interim analyses (looks). The CPU time per
+/// request gets half of a comparison's significance level.
 fn levels() -> Vec<f64> {
     let shares = [0.25, 0.5, 0.75, 1.0];
     (1..=shares.len()).map(|looks| look_level(COMPARE_LEVEL / 2.0, &shares[..looks])).collect()
@@ -179,8 +180,9 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             "{}: equal {} words, {} regressions; 5 % slower {} regressions (unadjusted {}); 2 % slower {} words",
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
-        // At this level, about 5 of 200 comparisons find a difference between equal servers by chance. A correct method
-        // finds more than 12 with a probability of 0.002.
+        // At the significance level of this test, about 5 of 200 comparisons find a difference between equal servers by
+        // chance. With a correct method, more than 12 of 200 comparisons find such a difference with a probability of
+        // 0.002.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;

@@ -28,13 +28,13 @@ struct Held {
 }
 
 /// Compares the capacities. If each side has at least three runs or repeats, the scatter between them gives the error
-/// of the difference. With fewer runs, the intervals of the searches give the error. For live servers, the scatter of
-/// the servers' alternating windows is added. If no search of one side found a rate that met the objective, the result
-/// says so.
+/// of the difference. With fewer than three runs or repeats, the intervals of the searches give the error of the
+/// difference. For live servers, the scatter of their alternating windows is added to this error. If no search of one
+/// side found a rate that met the objective, the result says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides are judged by the objective of the first old run. Without this rule, each run could have its own
-    // objective, derived from its unloaded response time.
+    // Both sides are judged by the objective of the first old run. Otherwise, the runs could be judged by different
+    // objectives, each derived from a run's own unloaded response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
@@ -71,8 +71,8 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
-        // A few repeats may agree by chance. The error is therefore at least the error that follows from the searches'
-        // intervals.
+        // The capacities of a few repeats may be nearly equal by chance. The error of the difference is therefore at
+        // least the error that follows from the intervals of the searches.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (scatter, freedom) = match both.pairing {
@@ -86,9 +86,10 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
 /// Returns the standard error that disturbances of the machine add to the difference between two searches, and its
 /// degrees of freedom. Returns `None` with too few windows.
 ///
-/// A few windows near the capacity decide a search, and other programs may disturb any of them. A capacity is therefore
-/// as uncertain as the rate of one window. The alternating windows of both servers show how much the rate of one window
-/// scatters. No window is trimmed, because a search could have been decided by a disturbed window.
+/// A few windows near the capacity decide a search, and other programs may disturb any of them. Because a disturbed
+/// window can decide the search, a capacity is as uncertain as the rate of one window. The alternating windows of both
+/// servers show how much the rate of one window scatters. This scatter includes disturbed windows, because a disturbed
+/// window may have decided a search.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {
@@ -99,8 +100,8 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     Some(welch([side(0)?, side(1)?])).filter(|(error, _)| *error > 0.0)
 }
 
-/// Makes the table line for a comparison in which no search of one side found a rate that met the objective. The sides
-/// differ if most searches of the other side found a rate that met the objective.
+/// Makes the table line for a comparison in which no search of one side found a rate that met the objective. The result
+/// is "slower" or "faster" if most searches of the better side found a rate that met the objective.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
@@ -143,7 +144,7 @@ fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Returns a sentence on the capacities that are only lower bounds. Returns `None` if there are none.
+/// Returns a sentence on the capacities that are only lower bounds. Returns `None` if no capacity is a lower bound.
 fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().any(|one| one.at_least).then_some(["old", "new"][side]);
     let sides: Vec<&str> = [0, 1].into_iter().filter_map(of).collect();
@@ -271,8 +272,8 @@ mod tests {
         );
     }
 
-    /// Each side has three equal lower bounds. The bounds of one side do not scatter, but they say nothing about the
-    /// difference of the capacities.
+    /// Each side has three equal lower bounds. Equal lower bounds have no scatter, but they say nothing about the
+    /// difference of the true capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

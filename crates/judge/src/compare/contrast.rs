@@ -4,8 +4,9 @@
 //! an observation. The windows of one run scatter less than different runs do, because memory layout and neighbouring
 //! virtual machines stay the same within a run.
 //!
-//! With fewer runs, each window is an observation, or each pair of windows of two live servers (`paired`). If a side
-//! has a single window under some condition, each condition is an observation.
+//! With fewer than three runs or repeats, each window is an observation. For two live servers, each pair of windows may
+//! be an observation instead (`paired`). If a side has a single window under some condition, each condition is an
+//! observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -42,8 +43,8 @@ pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
-/// Returns the uncertainty of the difference. `again` is the standard error from a bootstrap, which is used for a
-/// percentile of merged windows.
+/// Returns the uncertainty of the difference between both sides. `again` is the standard error from a bootstrap, which
+/// is used for a percentile of merged windows.
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
@@ -119,15 +120,17 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     off.values().map(|values| average(values)).collect()
 }
 
-/// Returns the uncertainty with runs or repeats as observations. Each side has its own scatter (Welch's test, 1947).
+/// Returns the uncertainty of the difference between both sides, with one observation for each run or repeat. The two
+/// sides may scatter differently (Welch's test, 1947).
 fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
     Some(Uncertainty { error, freedom, between: 0.0, of: NeededData::Runs })
 }
 
-/// Returns the uncertainty with windows as observations. Assumes that the windows of one side scatter equally under all
-/// conditions. The means are trimmed, so the variance is Yuen's winsorized variance.
+/// Returns the uncertainty of the difference between both sides, with one observation for each window. Assumes that the
+/// windows of one side scatter equally under all conditions. The means are trimmed, so the variance is Yuen's
+/// winsorized variance.
 fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     let (old, new) = counts(cells);
     if old < FEWEST_WINDOWS || new < FEWEST_WINDOWS {
@@ -144,8 +147,8 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Returns the uncertainty with conditions as observations. Conditions are the observations if a side has a single
-/// window under some condition.
+/// Returns the uncertainty of the difference between both sides, with one observation for each condition. This method
+/// is for sides that have only one window under some condition.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
@@ -167,8 +170,8 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// Returns the mean of the middle three fifths of the values. Disturbed windows hardly change this mean, and without
-/// disturbed windows, the result is nearly as precise as the plain mean (Tukey 1960).
+/// Returns the mean of the middle three fifths of the values. Disturbed windows hardly change this trimmed mean.
+/// Without disturbed windows, it is nearly as precise as the plain mean (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

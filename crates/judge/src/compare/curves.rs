@@ -36,8 +36,8 @@ fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     if points.len() < 2 { Vec::new() } else { points }
 }
 
-/// Returns the response times of both sides under the condition with the most requests. Times under different loads
-/// cannot be merged.
+/// Returns the response times of both sides under the condition with the most requests. Response times under different
+/// loads cannot be merged.
 fn response_us(sides: &Sides) -> Vec<CurvePoint> {
     let Some([a, b]) = sides.fullest() else { return Vec::new() };
     let least = a.requests().min(b.requests()) as f64;

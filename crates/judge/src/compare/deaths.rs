@@ -1,4 +1,4 @@
-//! Servers that died under load. The compared figures would not show the death.
+//! Servers that died under load. The figures that `compare` shows do not reveal that a server died.
 
 use run::{Incident, IncidentKind, Run, SideDeath, Trial};
 

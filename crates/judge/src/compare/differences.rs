@@ -53,8 +53,8 @@ type Facts = BTreeMap<String, BTreeSet<String>>;
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
-        // Placeholders for secrets have a different salt in each run, so equal secrets would look different. Therefore
-        // all placeholders are replaced with a single placeholder.
+        // Placeholders for secrets have a different salt in each run, so equal secrets would look different. Before the
+        // comparison, the same text therefore replaces all placeholders.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -118,8 +118,8 @@ fn tls(plan: &TlsPlan) -> String {
     std::iter::once("yes".to_owned()).chain(version).chain(resumed).chain(certificate).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the parts of each request of a set that the load's description leaves out: headers, body, and the expected
-/// answer.
+/// Returns the headers, the body and the expected answer of each request of a set, which the description of the load
+/// leaves out.
 fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     let of = |(at, r): (usize, &run::RequestPlan)| {
         let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
@@ -134,7 +134,7 @@ fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     set.requests.iter().enumerate().flat_map(of).collect()
 }
 
-/// Describes a single request. Leaves out the server of the request.
+/// Describes a single request. Leaves out the address of the server.
 fn request(protocol: &Protocol) -> String {
     match protocol {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),

@@ -2,14 +2,14 @@
 //!
 //! Another program on the machine uses the server's caches and CPUs, so each request costs the server more CPU time.
 //! Other programs run in bursts, which fall into the windows of one server or the other server by chance. Each figure
-//! is therefore compared at equal CPU use of other programs. To do so, a straight line is fitted to the windows of each
-//! side: the figure's logarithm as a function of other programs' CPU use. The lines of both sides have the same slope
-//! (analysis of covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the
-//! windows is random, so bursts favour neither side.
+//! is therefore compared at equal CPU use of other programs. For this comparison, a straight line is fitted to the
+//! windows of each side: the figure's logarithm as a function of other programs' CPU use. The fitted lines of both
+//! sides have one common slope (analysis of covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th
+//! edition, 1932). The order of both servers' windows is random, so bursts of other programs favour neither server.
 //!
 //! A server may itself cause the CPU use of other programs, for example through a process that loadline does not
-//! follow. Therefore, if other programs certainly took more CPU time in one side's windows, the whole adjustment is
-//! added to the error.
+//! follow. If other programs certainly took more CPU time in one side's windows than in the other side's, the whole
+//! adjustment is therefore added to the standard error.
 
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -31,9 +31,10 @@ pub(super) struct Disturbance {
 }
 
 impl Disturbance {
-    /// Fits the line to the alternating windows of two live servers. Returns `None` for other data, and if the slope
-    /// does not differ significantly from zero. Also returns `None` if a side has too few windows, or if the CPU use of
-    /// other programs is unknown.
+    /// Fits the line (the figure's logarithm against the CPU use of other programs) to the alternating windows of two
+    /// live servers. Returns `None` for data of another kind, and if the slope of the line does not differ
+    /// significantly from zero. Also returns `None` if a side has too few windows, or if the CPU use of other programs
+    /// is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {
@@ -89,8 +90,8 @@ fn differ(old: &[(f64, f64)], new: &[(f64, f64)]) -> bool {
     two_sided((new.mean - old.mean) / error, freedom) < COMPARE_LEVEL
 }
 
-/// Number of windows of a side, mean CPU use of other programs, and sums of squares and products about the means (x:
-/// CPU use, y: the figure's logarithm).
+/// Sums over the windows of a side, where x is the CPU use of other programs and y is the figure's logarithm: number of
+/// windows, mean of x, and sums of squares and products about the means.
 struct Sums {
     n: f64,
     x: f64,
@@ -119,7 +120,8 @@ mod tests {
     }
 
     /// Returns ten windows of each of two servers. In the windows listed in `disturbed`, other programs use 0.5 CPUs,
-    /// which raises the logarithm of the figure by 0.2. The second server's logarithms are higher by `apart`.
+    /// which raises the logarithm of the figure by 0.2. The logarithms of the second server's figure are higher by
+    /// `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {

@@ -4,8 +4,8 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures that occur together. Used if a side has a single window, because one window cannot show
-/// the true number.
+/// Assumed number of failures that occur together. Used if a side has a single window, because one window does not show
+/// how many failures occur together.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);
@@ -19,7 +19,7 @@ impl Side {
     }
 
     /// Returns the effective number of requests, which determines the precision of the failed share. All conditions
-    /// have equal weights, so a condition with few requests reduces the effective number.
+    /// have equal weights, so a condition with few requests makes the effective number of requests much smaller.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()

@@ -1,12 +1,12 @@
-//! Comparison of the shares of failed requests. The result is a difference, because a ratio to a share of 0 does not
-//! exist.
+//! Comparison of the shares of failed requests. The result is a difference of shares, not a ratio, because a ratio to a
+//! share of 0 does not exist.
 //!
 //! The share of each side is the mean over conditions. The difference has Newcombe's interval (1998, method 10, from
 //! two Wilson intervals). Newcombe's interval has a positive width even if no request failed.
 //!
 //! Failures come in bursts, so requests are not independent. The shares of windows (or of runs, if each side has at
-//! least three) therefore scatter more than shares of independent requests would. The measured variance, divided by the
-//! variance for independent requests, is the number of requests that count as one independent request.
+//! least three) therefore scatter more than shares of independent requests would. The measured variance of the shares,
+//! divided by the variance for independent requests, tells how many requests count as one independent request.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 
@@ -17,8 +17,8 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares, 0 to 1, that counts as no difference. The value is the same if the objective
-/// allows fewer failures.
+/// Largest difference of two shares, 0 to 1, that counts as no difference. This tolerance also applies if the objective
+/// allows a smaller share of failures.
 pub(crate) const SAME: f64 = 1e-3;
 
 /// Compares the shares of failed requests. Returns `None` if no condition has requests of both sides.

@@ -1,4 +1,4 @@
-//! Figures that are compared. Each figure has one value for each window.
+//! Figures by which old and new runs are compared. Each figure has one value for each window.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// Makes a figure that is a part of another figure, as user CPU time is a part of CPU time. Such a part does not
-/// influence the result, because time may move from one part to another while the sum does not change.
+/// Makes a figure that is a part of another figure, as user CPU time is a part of CPU time. The figure of a part does
+/// not influence the result: the figures of two parts may change although their sum stays the same.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
@@ -100,8 +100,8 @@ fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     first?.figure(figure).exact().and_then(positive)
 }
 
-/// IDs of the costs per request that the table already shows under other names. The further figures leave out these
-/// costs.
+/// IDs of the costs per request that the table already shows under other names. The list of all other costs leaves out
+/// these costs.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 

@@ -1,4 +1,4 @@
-//! Comparison of one figure: the ratio over all conditions and the data for its interval.
+//! Comparison of one figure: the ratio of both sides over all conditions, and the data for the ratio's interval.
 
 use run::{ComparedFigure, ComparisonResult, FigureRole, FigureUnit, NeededData, Run, Trial};
 
@@ -131,8 +131,8 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` unless the added
-    /// CPU time is statistically significant.
+    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` unless the CPU
+    /// time that they add is statistically significant.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;
@@ -182,8 +182,8 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// Returns both values, their ratio, and the number of windows of each side. The caller adds the interval after all
-/// lines are known.
+/// Returns a figure's values of both sides, their ratio, and the number of windows of each side. The caller adds the
+/// interval after all lines are known.
 pub(super) fn compared(apart: &Contrast, windows: (usize, usize)) -> ComparedFigure {
     let [old, new] = apart.sides;
     ComparedFigure { old: old.exp(), new: new.exp(), ratio: (new - old).exp(), windows, ..ComparedFigure::default() }

@@ -1,9 +1,9 @@
 //! Significance levels of a comparison: the chance with which equal servers get "faster" or "slower" for each figure.
 //!
-//! Figures are grouped into families. The figures of a family share one level (weighted Bonferroni correction). The
-//! server's CPU time per request scatters least, so it gets half of its family's level. All other figures of this
-//! family together get the other half. If the data is analysed several times (looks), each figure's level is divided
-//! among the looks.
+//! Figures are grouped into families. The figures of a family share one significance level (weighted Bonferroni
+//! correction). The server's CPU time per request scatters least, so it gets half of its family's level. All other
+//! figures of the family of the CPU time together get the other half. If the data is analysed several times (looks),
+//! each figure's level is divided among the looks.
 
 use run::{ComparedFigure, FigureRole};
 
@@ -12,19 +12,19 @@ use super::input::Line;
 use crate::thresholds::COMPARE_LEVEL;
 use stats::sequential::look_level;
 
-/// Significance level of each kind of figure at the current look.
+/// Significance level of each kind of figure at the current interim analysis (look).
 pub(super) struct Levels {
     first: f64,
     deciding: f64,
     listed: f64,
-    /// Chance that at least one of two bounds is wrong. Each bound alone is wrong with the probability
-    /// [`COMPARE_LEVEL`].
+    /// Chance that at least one end of a figure's interval is a wrong bound. Each end alone is wrong with the
+    /// probability [`COMPARE_LEVEL`].
     pub(super) bound: f64,
 }
 
 impl Levels {
-    /// Divides the level among the figures that have an interval. `looks` contains the share of the planned data at
-    /// each analysis (look) so far.
+    /// Divides the significance level among the figures that have a confidence interval. `looks` contains the share of
+    /// the planned data at each analysis (look) so far.
     pub(super) fn new(lines: &[Line], looks: &[f64]) -> Self {
         let count =
             |family: Family| lines.iter().filter(|line| line.has_interval() && family.has(&line.compared)).count();
@@ -36,7 +36,8 @@ impl Levels {
             first: level(groups, first),
             deciding: level(groups, deciding),
             listed: level(1, listed),
-            // Each of the two bounds is wrong with the probability `COMPARE_LEVEL`, so the two probabilities are added.
+            // Each end of the interval is a bound that is wrong with the probability `COMPARE_LEVEL`, so the two
+            // probabilities are added.
             bound: look_level(COMPARE_LEVEL + COMPARE_LEVEL, looks),
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! Windows are compared only if they were measured under the same condition. A condition is a number of clients in a
 //! sweep, or one load that was tried in several trials. The load of the alternating windows of two servers is a
-//! condition, too. The ratio comes from means of logarithms, with equal weights for all conditions. `contrast` explains
-//! the interval. A figure's result word depends only on its interval. All figures of a family share one significance
-//! level (`levels`).
+//! condition, too. The ratio comes from means of logarithms, with equal weights for all conditions. The module
+//! `contrast` explains how the interval of a ratio is computed. A figure's result word depends only on its interval.
+//! All figures of a family share one significance level (`levels`).
 
 mod capacities;
 mod contrast;
@@ -47,8 +47,8 @@ pub fn compare(
 }
 
 /// Compares the runs at one look (interim analysis) of a sequential test. `looks` contains the share of the planned
-/// data at each look so far; the last entry is for this look. While no look decides, the caller measures more data,
-/// until the share is 1.
+/// data at each look so far; the last entry is for this look. If the comparison is undecided, the caller measures more
+/// data and compares again, until the whole planned data is measured.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -100,8 +100,8 @@ pub fn compare_at(
     Ok(comparison)
 }
 
-/// Checks that all servers of both sides speak one protocol. If they do not, the error names two servers with different
-/// protocols.
+/// Checks that all servers of both sides speak one protocol. If the protocols differ, the error names two servers with
+/// different protocols.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =
         [old, new].into_iter().flat_map(|(who, all)| all.iter().map(move |protocol| (who, *protocol))).collect();

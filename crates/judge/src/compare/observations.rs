@@ -24,7 +24,8 @@ pub enum Pairing {
     /// Alternating windows of two live servers, in one run of loadline. Slow changes of the machine affect both servers
     /// alike.
     InTurns,
-    /// Simultaneous windows of two live servers, in one run of loadline. The servers may disturb each other.
+    /// Simultaneous windows of two live servers, in one run of loadline. Both servers run at the same time, so they may
+    /// disturb each other.
     AtOnce,
     /// Saved runs, which were measured separately.
     Kept,

@@ -2,8 +2,8 @@
 //! slow changes of the machine affect both windows of a pair alike.
 //!
 //! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
-//! Changes that affect both windows of a pair then cancel. If the figures are independent, pairing would only halve the
-//! degrees of freedom.
+//! Changes that affect both windows of a pair cancel in these differences. If the figures of both servers are
+//! independent of each other, pairing would only halve the degrees of freedom.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> 
 fn move_together(pairs: &[(f64, f64)]) -> bool {
     let (r, freedom) = (correlation(pairs), pairs.len().saturating_sub(2) as f64);
     let t = r * (freedom / (1.0 - r * r)).sqrt();
-    // The test is one-sided, so half of the two-sided probability is compared with the level.
+    // The test is one-sided, so half of the two-sided probability is compared with the significance level.
     pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom).midpoint(0.0) < COMPARE_LEVEL
 }
 
@@ -50,7 +50,7 @@ mod tests {
     use stats::normal;
 
     /// Simulates `n` windows of each of two servers. Before each window, the machine's speed takes a random step with
-    /// the standard deviation `wander`. The second server's logarithms are higher by `apart`.
+    /// the standard deviation `wander`. The logarithms of the second server's measured values are higher by `apart`.
     fn cell(random: &mut fastrand::Rng, n: usize, wander: f64, apart: f64) -> Cell {
         let (mut speed, mut cell) = (0.0, [Vec::new(), Vec::new()]);
         for turn in 0..n {

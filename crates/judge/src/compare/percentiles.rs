@@ -1,9 +1,9 @@
 //! Percentiles of merged histograms. A window of 50 requests has no p99.9, but a hundred such windows together have a
 //! p99.9.
 //!
-//! Under each condition, the histograms of all windows of a run or repeat are merged. The quantiles of both sides give
-//! the ratio, with equal weights for all conditions. If windows are the observations, the interval comes from a
-//! bootstrap (Efron 1979), which merges randomly drawn windows.
+//! Under each condition, the histograms of all windows of a run or repeat are merged. The ratio of a percentile is
+//! computed from the merged histograms of both sides, and all conditions have equal weights. If windows are the
+//! observations, the interval comes from a bootstrap (Efron 1979), which merges randomly drawn windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,8 +41,8 @@ impl Sides {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
         let cells: Vec<Cell> = cells.collect();
-        // If too many requests were never answered, a percentile is infinite. Without a finite ratio, the function
-        // returns `None`.
+        // If too many requests were never answered, a percentile is infinite. In this case, no finite ratio exists, and
+        // the function returns `None`.
         let known = cells.iter().flatten().flatten().all(|observation| observation.ln.is_finite());
         (complete && known && !self.0.is_empty()).then_some(cells)
     }
@@ -68,14 +68,15 @@ impl Sides {
             .filter(|error| error.is_finite())
     }
 
-    /// Returns both sides under the condition with the most requests. For each condition, the number of requests is
-    /// that of the side with fewer requests.
+    /// Returns both sides under the condition with the most requests. The number of requests under a condition is the
+    /// number of the side with fewer requests.
     pub(super) fn fullest(&self) -> Option<&[Side; 2]> {
         self.0.iter().max_by_key(|[a, b]| a.requests().min(b.requests()))
     }
 }
 
-/// Windows of one side, as counts in common histogram buckets. To merge windows, their counts are added.
+/// Measured windows of one side: for each window, the counts in histogram buckets that are equal for all windows. To
+/// merge windows, their counts are added.
 pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,

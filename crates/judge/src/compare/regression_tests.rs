@@ -22,7 +22,8 @@ fn cost(trial: &mut Trial, id: &str, us: f64) {
     trial.server.get_or_insert_default().costs.insert(id.into(), cost);
 }
 
-/// CPU time per request changes from 300 µs (user mode) and 100 µs (kernel) to 250 µs and 130 µs. The sum falls by 5 %.
+/// CPU time per request changes from 300 µs (user mode) and 100 µs (kernel) to 250 µs and 130 µs. The sum of both CPU
+/// times falls by 5 %.
 #[test]
 fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     let mut random = Rng::with_seed(1);
@@ -68,8 +69,8 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
-/// A slow server may send an answer after the drain (the time in which loadline waits for late answers). A request with
-/// such a late answer does not count as failed, so the failed share is a lower bound.
+/// A slow server may send an answer after the drain (the time in which loadline waits for late answers). A request
+/// whose answer comes after the drain does not count as failed, so the failed share is a lower bound.
 #[test]
 fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     let mut random = Rng::with_seed(2);
@@ -156,8 +157,8 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     );
 }
 
-/// The capacities of both sides are computed by one rule. A run compared with itself therefore has the ratio 1,
-/// whatever objective each side had.
+/// The capacities of both sides are computed by one rule. The ratio of a run's capacity to itself is therefore 1, even
+/// if each side was judged by another objective before.
 #[test]
 fn the_capacity_of_both_sides_is_made_by_one_rule() {
     let a = searched(200.0, true);
@@ -185,7 +186,8 @@ fn windows_in_which_nothing_came_back_count() {
 }
 
 /// All response times of one side are in one histogram bucket, and all those of the other side are in the next bucket.
-/// The uncertainty includes the width of the buckets, so the percentiles need not differ.
+/// The uncertainty includes the width of the buckets, so the comparison must not report a difference of the
+/// percentiles.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let mut random = Rng::with_seed(5);
@@ -235,7 +237,8 @@ fn a_server_that_times_out_has_no_better_tail() {
     assert!(c.curves.response_us.iter().all(|point| point.at <= 0.75), "{:?}", c.curves.response_us);
 }
 
-/// Two conditions have the same number of clients. The curve must show the mean of their rates.
+/// Two conditions have the same number of clients. At this number of clients, the curve must show the mean of the two
+/// conditions' rates.
 #[test]
 fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     let sweep = |rates: [f64; 4]| {
@@ -292,8 +295,8 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
     assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
 }
 
-/// Memory use is one observation per server process, so one run per side gives no interval. More windows add no
-/// observation, but more runs do.
+/// Memory use is one observation per server process, so one run per side gives no interval. More windows per run add no
+/// observation of the memory use, but more runs do.
 #[test]
 fn an_open_comparison_says_what_more_to_measure() {
     let mut random = Rng::with_seed(6);
@@ -308,8 +311,8 @@ fn an_open_comparison_says_what_more_to_measure() {
     let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
     let live = both(&a, &b);
     assert_eq!(of(&live, "memory").more_of, None, "two live servers have no further runs: {:?}", of(&live, "memory"));
-    // Two runs of one server may differ by 1 %. With one run per side, no number of windows therefore proves a
-    // difference of 1 %.
+    // Two runs of one server may differ by 1 %. A difference of 1 % between two single runs is therefore never certain,
+    // however many windows the runs have.
     let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
     let cpu = of(&kept, "server CPU per request");
     assert!(cpu.word == ComparisonResult::NotEnough && cpu.more_of == Some(run::NeededData::Runs), "{cpu:?}");

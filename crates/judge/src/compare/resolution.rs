@@ -20,8 +20,8 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Returns the smallest change that a comparison seldom misses, as a logarithm. If the true change is this large,
-    /// the comparison misses it only if the estimate is off by more than `same`.
+    /// Returns the smallest change that a comparison seldom misses, as a logarithm. The comparison misses a true change
+    /// of this size only if the estimate of the change is too small by more than `same`.
     fn detects(&self) -> f64 {
         self.differs + self.same
     }
@@ -49,8 +49,9 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the comparison would have shown. This change comes from the figure that decided
-/// the comparison. If no figure decided, the smallest change comes from the most precise required figure.
+/// Fills in the smallest change that the comparison would have shown. The smallest change is that of the figure that
+/// decided the comparison. If no figure decided the comparison, the most precise required figure gives the smallest
+/// change.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
     let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));
@@ -69,8 +70,8 @@ pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
 }
 
 impl Widths {
-    /// Returns the factor by which the number of windows must grow to reduce the half-width `half` to `enough`. Returns
-    /// infinity if no number of windows suffices.
+    /// Returns the factor by which the number of windows must grow until the half-width of the confidence interval
+    /// shrinks from `half` to `enough`. Returns infinity if no number of windows suffices.
     pub(super) fn windows(&self, half: f64, enough: f64) -> f64 {
         let fixed = (self.fixed * half).powi(2);
         if enough.powi(2) > fixed && enough > 0.0 {

@@ -123,8 +123,8 @@ fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     }
 }
 
-/// The new server's median is worse by exactly the threshold, and its other figures are equal. The server passes in at
-/// most 5 of 100 comparisons.
+/// The new server's median is worse by exactly the threshold, and its other figures are equal. The new server passes in
+/// at most 5 of 100 comparisons.
 #[test]
 fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     for n in [7, 20] {
@@ -257,7 +257,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     }
     let old = both(&died(&a, ended), &a);
     assert!(old.outcome != ComparisonOutcome::Regressed && !old.deaths[0].new, "{old:?}");
-    // The end of a generator is no death of the server.
+    // A generator that ended is no death of the server.
     assert!(both(&a, &died(&b, run::IncidentKind::GeneratorEnded)).deaths.is_empty());
     let mut silent = b.clone();
     silent.trials.iter_mut().for_each(|t| (t.measured.tally.completed, t.tally.sent) = (0, 4));
@@ -316,8 +316,8 @@ fn with_tls(run: &Run) -> run::LoadPlan {
     run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
 }
 
-/// The labels of the two sides' windows differ. The windows are compared in spite of this, because their requested
-/// loads are equal.
+/// The labels of the two sides' windows differ. In spite of the different labels, the windows are compared, because
+/// their requested loads are equal.
 #[test]
 fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     let mut random = Rng::with_seed(3);

@@ -1,11 +1,11 @@
-//! Share of a request's CPU time that TLS costs. Computed if exactly one side uses TLS.
+//! Share of a request's CPU time that TLS costs. This share is computed if exactly one side of the comparison uses TLS.
 
 use run::{ComparedFigure, Run, TlsCost};
 
 use super::figures::SERVER_CPU;
 use crate::number::{duration, finite, percent};
 
-/// Returns the share and its interval, from the server's CPU time per request. Returns `None` unless all runs of one
+/// Returns the share of a request's CPU time that TLS costs, with its interval. Returns `None` unless all runs of one
 /// side use TLS and no run of the other side does.
 pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFigure]) -> Option<TlsCost> {
     let speaks = |runs: &[Run]| runs.iter().all(|run| run.plan.load.tls.is_some());

@@ -1,14 +1,15 @@
 //! Result word for each figure, and result of the whole comparison.
 //!
-//! The level of 5 % limits two kinds of errors. First, equal servers get "slower" or "faster" for any figure of a
-//! family in at most 5 of 100 comparisons (Bonferroni). The deciding figures are one family. The listed costs are
-//! another family; otherwise, thirty listed costs would widen the intervals of the seven deciding figures.
+//! The significance level of 5 % limits two kinds of errors in a comparison. First, equal servers get "slower" or
+//! "faster" for any figure of a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide the
+//! comparison are one family. The listed costs are another family of figures. In one common family, thirty listed costs
+//! would widen the intervals of the seven deciding figures.
 //!
-//! Second, a server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required
-//! figures must pass, so each is tested at the full level of 5 % (R. Berger, *Technometrics* 24, 1982). If a figure
-//! does not certainly differ, each end of its interval is a bound that is correct in 95 of 100 comparisons. The
-//! interval of a figure that does not certainly differ always includes "no change" (J. Hsu and others, *Biometrika* 81,
-//! 1994).
+//! Second, a new server that is worse than the old server by more than the threshold passes in at most 5 of 100
+//! comparisons. All required figures must pass, so each is tested at the full level of 5 % (R. Berger, *Technometrics*
+//! 24, 1982). If a figure does not certainly differ between the servers, each end of its interval is a bound that is
+//! correct in 95 of 100 comparisons. The interval of a figure that does not certainly differ always includes "no
+//! change" (J. Hsu and others, *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -91,9 +92,9 @@ fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns three distances from "no change". The first two distances belong to the worse end and the better end of the
-/// interval. The third distance is the largest distance that counts as "the same". Distances of ratios are logarithms.
-/// Returns `None` without an interval.
+/// Returns three distances from "no change". The first distance is the one of the interval's worse end, and the second
+/// distance is the one of its better end. The third distance is the largest distance that counts as "the same". For a
+/// ratio, a distance is the logarithm of the ratio. Returns `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),
@@ -135,7 +136,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
     };
     let apart = c.ratio.ln().abs();
-    // The two ways to decide. Each has the current half-width, and the largest half-width that would decide.
+    // A comparison decides in two ways: the figure differs, or it stayed the same. For each way, the pair contains the
+    // current half-width of the interval, and the largest half-width that would decide.
     let ways = [(widths.differs, apart), (widths.same, threshold.ln_1p() - apart)];
     let least = |factor: &dyn Fn(f64, f64) -> f64| {
         ways.map(|(half, enough)| factor(half, enough)).into_iter().fold(f64::INFINITY, f64::min)
@@ -144,7 +146,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     let by_runs = least(&|half, enough| if enough > 0.0 { (half / enough).powi(2) } else { f64::INFINITY });
     let (times, of) = match terms.of {
         NeededData::Windows if by_windows.is_finite() => (by_windows, NeededData::Windows),
-        // More windows per run do not suffice, so more runs are needed: enough to estimate the scatter between runs.
+        // More windows per run do not suffice for a decision, so more runs are needed: at least as many as an estimate
+        // of the scatter between runs needs.
         NeededData::Windows => {
             let fewest = FEWEST_WINDOWS as f64 / terms.runs?.max(1) as f64;
             (by_runs.max(fewest).ceil(), NeededData::Runs)
@@ -163,8 +166,8 @@ fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64
         .then(|| widths.after(widths.differs, times.max(1.0), of).exp_m1())
 }
 
-/// Returns true if a figure certainly became worse by at least the threshold. For failures, the new share must also
-/// exceed what the objective allows. A capacity that was lost entirely exceeds every threshold.
+/// Returns true if a figure certainly became worse by at least the threshold. For the failed share, the new server's
+/// share must also be larger than the objective allows. A capacity that was lost entirely exceeds every threshold.
 fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let beyond = match c.difference {
         Some(_) => c.new > tolerance.failed && (c.new / c.old - 1.0).abs() >= tolerance.threshold,
@@ -183,7 +186,7 @@ pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
         let with_word = deciding().filter(|c| c.word == word);
         with_word.min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0))).map(|c| c.figure.clone())
     };
-    // Equal shares of failed requests say nothing about speed, so they cannot decide.
+    // Equal shares of failed requests say nothing about speed, so they cannot decide the comparison.
     let same = required().find(|c| c.word == ComparisonResult::Same && c.figure != FAILED).map(|c| c.figure.clone());
     let open: Vec<String> = required().filter(|c| may_be_worse(c, tolerance)).map(|c| c.figure.clone()).collect();
     let died = c.deaths.iter().any(|death| death.new);

@@ -12,7 +12,7 @@ const PROCESS: &str = "server:1";
 const LINK: &str = "link";
 
 /// Converts the cases to a run. Leaves out cases without a rate. The mean response time follows from Little's law: N /
-/// X, the number of clients divided by the rate. Other figures of the response time stay unknown.
+/// X, the number of clients divided by the rate. The mean is the only known figure of the response time.
 pub fn as_run(cases: &[Case]) -> Run {
     let mut run = Run { format: run::FORMAT.into(), command: "judge (collected counters)".into(), ..Run::default() };
     run.plan.target.url = "collected".into();

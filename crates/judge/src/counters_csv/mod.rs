@@ -25,7 +25,8 @@ use crate::number::{positive, ratio};
 /// Maximum relative difference at which two values of one quantity agree.
 pub const TOLERANCE: f64 = 0.005;
 
-/// Maximum value of a collected figure. No counter of a machine is larger, and products of larger figures are inexact.
+/// Maximum value of a collected figure. A counter of a real machine is never larger, and floating-point products of
+/// larger figures are inexact.
 const MOST: f64 = 1e15;
 /// Maximum number of cases in a file. The time of the analysis grows with the square of the number of cases, since each
 /// case is compared with all others.
@@ -113,7 +114,7 @@ pub enum CsvError {
     /// A cell is no number.
     #[error("line {line}, column `{column}`: `{text}` is not a number; leave the cell empty if the value is not known")]
     Number {
-        /// Line, from 1.
+        /// Number of the line in the file, counted from 1.
         line: usize,
         /// Column of the invalid cell.
         column: String,
@@ -133,7 +134,7 @@ pub enum CsvError {
     /// A line has more or fewer cells than the header.
     #[error("line {line} has {found} cells, the first line names {wanted}")]
     Cells {
-        /// Line, from 1.
+        /// Number of the line in the file, counted from 1.
         line: usize,
         /// Number of cells in the row.
         found: usize,

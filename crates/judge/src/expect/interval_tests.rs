@@ -74,8 +74,8 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
     };
     for (windows, fewest) in [(2, 80), (3, 85), (5, 90)] {
         let held = [0.5f64, 0.99].map(|quantile| {
-            // At the median speed, the mean response time is 1 ms. The scatter of the speeds raises p99 by 2 %, and
-            // hardly changes p50.
+            // At the median speed of the simulated server, the mean response time is 1 ms. The scatter of the speeds
+            // raises p99 by 2 %, and hardly changes p50.
             let truth_us = -(1.0 - quantile).ln() * 1000.0 * if quantile > 0.9 { 1.02 } else { 1.0 };
             let figure = if quantile > 0.9 { "p99" } else { "p50" };
             let holds = |_: &u32| {

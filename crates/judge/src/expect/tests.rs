@@ -119,7 +119,7 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
 }
 
 /// In one run, the first byte comes after 1 ms; in another, the first byte comes with the last byte after 5 ms. A run
-/// of an earlier version has no times to the first byte.
+/// of an earlier version of loadline has no times to the first byte.
 #[test]
 fn the_first_byte_is_expected_and_limited_apart_from_the_last() {
     let hist = |times_ns: &[u64]| {

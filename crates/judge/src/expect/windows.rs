@@ -8,8 +8,8 @@ use crate::thresholds::NEAR_CAPACITY;
 
 /// Minimum number of stretches of all windows together. Each window is divided into equally many stretches. With 10 to
 /// 30 stretches, the interval of a mean is nearly as precise as possible (B. Schmeiser, *Operations Research* 30,
-/// 1982). Ten is the smallest number in this range, so the stretches are as long, and therefore as little correlated,
-/// as possible.
+/// 1982). Ten is the smallest number between 10 and 30. The fewer stretches there are, the longer and the less
+/// correlated they are.
 pub(super) const STRETCHES: usize = 10;
 
 /// Prefixes of the names of figures that belong to a time other than the response time.
@@ -20,8 +20,8 @@ const TIMES: [(&str, AnswerTime); 3] =
 pub(super) struct Seen<'a>(pub(super) Vec<&'a Trial>);
 
 impl<'a> Seen<'a> {
-    /// Returns the windows of the search whose offered rate was near the capacity. If there are none, returns the
-    /// window `chosen`.
+    /// Returns the windows of the search whose offered rate was near the capacity. If no window was near the capacity,
+    /// returns the window `chosen`.
     pub(super) fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
         let near = |t: &&Trial| {
             let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);

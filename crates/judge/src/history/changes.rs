@@ -87,9 +87,9 @@ impl Changes {
         }
     }
 
-    /// Returns true if the values before the recent runs do not show the change. Without the recent runs, the change
-    /// may be found at a slightly different run. A change found without the recent runs therefore counts as the same
-    /// change if it has the same direction and lies between this change's neighbours.
+    /// Returns true if the values before the recent runs do not show the change. An analysis of the earlier values
+    /// alone may find this change at a slightly different run. A change point of the earlier analysis therefore counts
+    /// as this change if both have one direction, and if it lies between the neighbouring change points.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);

@@ -10,7 +10,7 @@ use crate::number::{finite, positive};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Minimum number of repeats for an interval.
+/// Minimum number of repeats from which a confidence interval is computed.
 const MIN_REPEATS: usize = 3;
 
 /// One figure that a history follows, with the function that reads it from a run.

@@ -119,7 +119,7 @@ fn reason_to_skip(run: &RunSummary, values: &[Option<HistoryValue>]) -> Option<S
     }
 }
 
-/// Removes runs that are stored twice. An example is a run that was also saved as a baseline.
+/// Removes runs that are stored twice. For example, a run that was also saved as a baseline is stored twice.
 fn remove_copies(runs: &mut Vec<KeptRun>, skipped: &mut Vec<SkippedRun>) {
     runs.dedup_by(|copy, first| {
         let equal = copy.start_ns == first.start_ns && copy.values == first.values;

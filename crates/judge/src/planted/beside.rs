@@ -1,9 +1,9 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
 //! Each cause also has a run with this cause only ("own run"), which has its own capacity. Counters of device use count
-//! CPU time, disk time, or bytes on a link. At the capacity of the combined run, each of these counters has the value
-//! that it has at the capacity of its cause's own run. All other counters, such as counts per request, follow the rate,
-//! the clients or the response time of the combined run.
+//! CPU time, disk time, or bytes on a link. At the capacity of the combined run, the counter of a device that one cause
+//! uses has the same value as at the capacity of this cause's own run. All other counters, such as counts per request,
+//! follow the rate, the clients or the response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
@@ -13,7 +13,8 @@ const KNEE_CLIENTS: f64 = 64.0;
 /// Minimum response time of one client in a combined run, microseconds. With a shorter response time, 64 clients would
 /// need more than the four CPUs of the run.
 const LEAST_R1_US: f64 = 10_000.0;
-/// Capacity of a run whose rate grows up to the last step, requests per second. No measured rate reaches this capacity.
+/// Capacity of a run whose rate grows up to the last step, requests per second. This capacity is so high that no rate
+/// of the run reaches it.
 const GROWS: f64 = 1e9;
 
 /// Counters of device use, in addition to all cumulative counters in microseconds.
@@ -60,8 +61,9 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
     rows.push(Row { value: Box::new(stronger), ..row });
 }
 
-/// Rescales a counter of device use. At half of the combined run's capacity, for example, the counter gets its value at
-/// half of `own_capacity` in the cause's own run. Returns other counters unchanged.
+/// Rescales a counter of device use. At the combined run's capacity, the counter gets the value that it has at
+/// `own_capacity` in the run with one cause. At half the capacity, it gets its value at half of `own_capacity`. Returns
+/// other counters unchanged.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

@@ -8,7 +8,7 @@ use super::planted_run::{PlantedRun, Who};
 use Who::{Client, Server};
 
 /// Makes a run over a long distance, in which each answer is many TCP windows long. Each client has its own connection
-/// and window, so the rate grows with the number of clients.
+/// and receive window, so the rate grows with the number of clients.
 pub(crate) fn held_by_a_window() -> PlantedRun {
     PlantedRun::new(400_000.0, 1e9)
         .rates(&[])

@@ -32,8 +32,8 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     every_sentence_is_said_by_some(&runs);
 }
 
-/// Texts that the checks below search for. Each text must occur in a sentence about some run. If a text occurred
-/// nowhere, a check might pass only because a sentence was reworded.
+/// Texts that the checks below search for. Each of these texts must occur in a sentence about at least one planted run.
+/// If a text occurred nowhere, a check might pass only because a sentence was reworded.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
@@ -72,8 +72,8 @@ type Planted = fn() -> PlantedRun;
 /// Runs with a measured rate above a figure that should be its upper bound. Each run comes with words of the expected
 /// warning; `None` if no warning is expected, because nothing contradicts the rate.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
-    // With one client, every request pays for a wake-up of the server, so R1 is long. More clients therefore complete
-    // more than N / R1.
+    // With one client, every request pays for a wake-up of the server, so R1 is long. The rate with N clients therefore
+    // exceeds N / R1, which should be its upper bound.
     (Some("R1 and the knee are too high"), || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if t.kind == TrialKind::Sweep && p.n < 2.0 {
@@ -97,8 +97,8 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // Under load, a request costs less CPU time than with one client. The rate therefore exceeds the bound 1 / D, if D
-    // is the CPU demand that was measured with one client.
+    // Under load, a request costs less CPU time than with one client. The rate under load therefore exceeds 1 / D,
+    // where D is the CPU demand with one client.
     (Some("cost per request changes with the load"), || {
         let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
         let planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -173,7 +173,7 @@ fn contradicts_nothing(run: &Run) {
 }
 
 /// Checks a run in which a step of the sweep exceeds the bound N / R1. A warning must say that R1 is too high, and no
-/// sentence may claim that no step exceeds the bound.
+/// sentence may claim that all steps are below N / R1.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);

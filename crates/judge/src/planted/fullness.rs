@@ -1,6 +1,6 @@
 //! Tests of runs in which a resource is nearly full: threads that are 88 to 95 % busy, and a CPU with many soft
-//! interrupts. In other runs, all programs together fill the CPUs, although no single program fills them, or the
-//! generator gets too little CPU time.
+//! interrupts. Other tests are about CPUs that only all programs together fill, and about a generator that gets too
+//! little CPU time.
 
 use run::{Bottleneck, Upstream};
 
@@ -15,8 +15,8 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// In real servers, a thread at its limit is 88 to 95 % busy. Examples are an event loop that hashes passwords, a TLS
-/// proxy with one thread, and a key-value store with slow commands.
+/// In real servers, a thread at its limit is 88 to 95 % busy. Examples of such servers are an event loop that hashes
+/// passwords, a TLS proxy with one thread, and a key-value store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {
@@ -114,8 +114,8 @@ fn cpus_that_are_full_only_in_sum_are_the_limit_and_their_parts_are_named_by_siz
     assert!(!["server-cpu", "client-cpu"].contains(&room.id.as_str()), "{room:#?}");
 }
 
-/// Three programs with high priority take the generator's CPU, while the server is idle. The slow answers are the
-/// generator's fault.
+/// Three programs with high priority take the generator's CPU, while the server is idle. Answers are slow because the
+/// generator waits for a CPU.
 #[test]
 fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() {
     let starved = |steps: &[u32], ran: f64, waited: f64| {
@@ -134,7 +134,7 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
     assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
-    // The generator runs only 0.7 to 20 % of the time. The generator waits for a CPU half of the time, but these waits
+    // The generator runs only 0.7 to 20 % of the time, and waits for a CPU for more than half of the time. These waits
     // are a small part of the response time.
     for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
         let b = starved(&sweep, ran, waited);

@@ -15,7 +15,7 @@ pub(super) struct Infeasible {
     /// Pairs of bottleneck IDs to which the reason applies, each in the order of the rules. `*` stands for every other
     /// ID.
     pairs: &'static [(&'static str, &'static str)],
-    /// Feasible pairs among those that `*` matches.
+    /// Feasible pairs of bottleneck IDs, as exceptions from the pairs that `*` matches.
     except: &'static [(&'static str, &'static str)],
 }
 
@@ -45,8 +45,8 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
 /// Function that changes a run with two causes so that both causes reach their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
-/// Changes for pairs with a quota. A quota and a full CPU are both the limit only if the quota equals the server's CPU
-/// use.
+/// Changes of runs in which a CPU quota is one of the two causes. A quota and a full CPU are both the limit only if the
+/// quota equals the server's CPU use.
 const ADJUST: &[((&str, &str), Adjust)] = &[
     (("server-cpu-quota", "server-cpu"), |pair| pair.level(Who::Server, "cgroup.cpu_quota", "/srv", 3.96)),
     (("server-cpu-quota", "server-single-thread"), |pair| {

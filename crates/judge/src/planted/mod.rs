@@ -121,10 +121,10 @@ mod tests {
         }
     }
 
-    /// Pairs of IDs: a planted run, and a second rule that also finds its signs in this run. The test fails if a pair
-    /// appears or disappears. In each pair, the planted cause explains the second rule's signs, or the cause's rule has
-    /// a higher tier. For example, an idle server whose rate stays flat also looks like a server with a fixed number of
-    /// workers.
+    /// Pairs of IDs: a planted run, and a second rule that also finds its signs in this run. The test below fails if
+    /// such a pair is missing in this list, or if a listed pair no longer occurs. In each pair, the planted cause
+    /// explains the second rule's signs, or the cause's rule has a higher tier. For example, an idle server whose rate
+    /// stays flat also looks like a server with a fixed number of workers.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),
         ("client-ports", "not-saturated"),
@@ -207,8 +207,8 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// The server is pinned to one of four CPUs, and this CPU is 94 % busy. The idle time of the other three CPUs does
-    /// not help the server.
+    /// The server is pinned to one of four CPUs, and this CPU is 94 % busy. The server cannot use the idle time of the
+    /// other three CPUs.
     #[test]
     fn a_nearly_full_processor_of_a_pinned_server_is_no_room() {
         let mut planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(b.id, "client-cpu", "{b:#?}");
         assert!(b.confidence <= 0.5, "{b:#?}");
         // Sixteen requests are in flight, and each takes 800 µs. The generator waits 28 µs per request, which is less
-        // than a tenth of the 800 µs.
+        // than a tenth of a request's 800 µs.
         let b = disturbed((0.09, 0.5), (0.1, 0.55));
         assert_ne!(b.id, "client-cpu", "{b:#?}");
     }

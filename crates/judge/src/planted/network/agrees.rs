@@ -39,8 +39,8 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
 }
 
 /// Two CPUs that ready threads share equally, with at most one CPU per thread, correspond to a queue with two servers.
-/// The queueing network therefore has an exact (product-form) solution. Service times in the simulation vary less than
-/// exponential times, so the queues of the simulation are slightly shorter than in this solution.
+/// The simulated network of this test therefore has an exact (product-form) solution. Service times in the simulation
+/// vary less than exponential times, so the simulated queues are slightly shorter than the exact solution says.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     let world = plain(0.004, 0.01, 0.001);

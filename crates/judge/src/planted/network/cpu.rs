@@ -18,7 +18,8 @@ const EPSILON_S: f64 = 1e-12;
 pub(super) struct Cpu {
     /// Number of CPUs.
     pub(super) cpus: f64,
-    /// Share of each CPU that the experiment's levers leave to the programs, 0 to 1. A lever takes CPU time away.
+    /// Share of each CPU that the experiment's levers leave to the programs, 0 to 1. A lever takes CPU time away from
+    /// all programs.
     pub(super) left: f64,
     /// Speed of the machine: seconds of work done per second of CPU time.
     pub(super) speed: f64,
@@ -99,7 +100,7 @@ impl Cpu {
         self.groups.iter_mut().for_each(|group| group.advance(dt_s, share, speed));
     }
 
-    /// Returns a thread that has finished its work, if any. Also updates the quotas.
+    /// Returns a thread that has finished its work, if any. Also updates the CPU quota of each group that it checks.
     pub(super) fn done(&mut self, now_s: f64) -> Option<usize> {
         self.groups.iter_mut().find_map(|group| group.done(now_s))
     }

@@ -36,7 +36,7 @@ const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknow
 /// IDs of the verdicts that are tested with fewer CPUs.
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
 /// Minimum elasticity (relative change of throughput per relative change of speed) of the server's CPU. If the measured
-/// elasticity is lower, no trial with fewer CPUs follows.
+/// elasticity is lower than this minimum, no trial with fewer CPUs follows.
 const FOLLOWS: f64 = 0.5;
 /// Factor by which a turn (one trial with or without a lever) has fewer requests than a window of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
@@ -48,8 +48,8 @@ const RESPONSES: f64 = 10.0;
 const SLOTS: (usize, usize) = (40, 120);
 /// Number of slots in a block. A lever is on in half of each block's slots. In the last block, the lever is always off.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment. Does not apply if no such number reaches the share [`AS_GOOD`] of
-/// the decisive trial's rate.
+/// Minimum number of connections of an experiment. This minimum does not apply if no step with so many connections
+/// reaches the share [`AS_GOOD`] of the decisive trial's rate.
 const CONNECTIONS: f64 = 8.0;
 /// Minimum share of the decisive trial's rate that the connections of an experiment must reach.
 const AS_GOOD: f64 = 0.85;
@@ -93,7 +93,7 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
 }
 
 /// Returns the world with `lever` on, if this lever is tested in turns (loads without and with the lever alternate).
-/// Returns `None` for other levers.
+/// Returns `None` for a lever that is not tested in turns.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {

@@ -33,6 +33,7 @@ pub(super) enum Cause {
     GeneratorQuota,
     RateLimit,
     AcceptQueue,
-    /// The load itself. At the response time without load, the load has too few connections to fill any part.
+    /// The load itself, not a part of the network. Even if the response time is as short as without load, the load's
+    /// connections are too few to fill any part.
     Load,
 }

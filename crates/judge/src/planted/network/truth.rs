@@ -8,10 +8,10 @@ use super::world::{SERVER, Threads, World};
 const TIE: f64 = 1.1;
 /// Maximum ratio that replaces [`TIE`] if the lower limit is a number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of the lowest limit that the sweep must reach. If the sweep reached less, the load itself was the limit,
-/// because the load did not fill any part.
+/// Share of the lowest limit that the sweep must reach. If the sweep's highest rate is a smaller share of the lowest
+/// limit, the load itself was the limit, because the load did not fill any part.
 const NOT_REACHED: f64 = 0.85;
-/// Share of the lowest limit. If the sweep reached less, a verdict that names the load is also right.
+/// Share of the lowest limit that the sweep must reach so that a verdict that names the load is wrong.
 const REACHED: f64 = 0.97;
 
 impl Cause {
@@ -84,8 +84,8 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns true if a server thread is full whenever the host's CPUs are full. The answer is true if the host has
-    /// one CPU, or if the server has at least one event loop per CPU.
+    /// Returns true if a server thread is full whenever the host's CPUs are full. This is the case if the host has one
+    /// CPU, or if the server has at least one event loop per CPU.
     fn a_thread_for_each_cpu(&self) -> bool {
         let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
         self.server_cpus() == 1 || loops
@@ -100,8 +100,8 @@ impl World {
         let mut causes: Vec<Cause> = all.filter(|limit| limit.rate <= tie * least.rate).map(|l| l.cause).collect();
         causes.sort_by_key(|cause| *cause != least.cause);
         let (low, high) = (NOT_REACHED * least.rate, REACHED * least.rate);
-        // Clients whose SYN was dropped wait for seconds. Therefore no number of clients reaches the rate that the
-        // accept queue allows.
+        // Clients whose SYN was dropped wait for seconds. With any number of clients, the sweep therefore stays below
+        // the rate that the accept queue allows.
         let by_drops = least.cause == Cause::AcceptQueue;
         if reached < low && !by_drops {
             causes = vec![Cause::Load];

@@ -1,4 +1,4 @@
-//! A simulated server with its clients, link and upstream service. The limit of each part is known.
+//! A simulated server with its clients, link and upstream service. The highest rate that each part allows is known.
 
 use super::limit::Limit;
 

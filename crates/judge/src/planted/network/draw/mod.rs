@@ -1,5 +1,5 @@
 //! Random simulated networks ("worlds"). One randomly chosen part has the lowest limit. In some worlds, a second part
-//! has nearly the same limit.
+//! has a limit that is only slightly higher.
 
 mod choice;
 mod limits;
@@ -20,8 +20,8 @@ const RATES: (f64, f64) = (120.0, 3000.0);
 const MAX_CONNECTIONS: u32 = 256;
 /// Share of a request's CPU work that the server does before it checks whether the request exceeds the rate limit.
 const PARSES: f64 = 0.2;
-/// Minimum size of a drawn listen queue, as a time in seconds. A queue of this size can hold all connections that
-/// arrive within that many seconds at the rate of the lowest limit.
+/// Time, in seconds, that gives the minimum size of a drawn listen queue. Such a queue can hold all connections that
+/// arrive within this time at the rate of the lowest limit.
 const SLEEPS_S: f64 = 0.01;
 
 /// Returns the world (a random network) of a seed. With `disturbed`, the server's host has two CPUs, and another
@@ -37,7 +37,7 @@ pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     draw.other = if draw.chance(0.25) { draw.between((0.1, 0.5)) } else { 0.0 };
     draw.shared &= target != Cause::GeneratorQuota || draw.cpus > 1;
     // On one host, a few clients suffice to fill even a server without a drawn limit. The load therefore cannot be the
-    // limit there.
+    // limit of a network that consists of one host.
     draw.shared &= target != Cause::Load;
     if let Some(other) = disturbed {
         (draw.cpus, draw.other) = (2, other);
@@ -139,8 +139,8 @@ fn finish(draw: &mut Draw, mut world: World, parts: &Parts) -> World {
     }
     let needed = least * (world.alone_s + world.think_s);
     if draw.target == Cause::Load {
-        // The load itself is the limit. Either the user limits the connections, or the network distance is too long for
-        // this number of connections.
+        // In this network, the load itself is the limit. The user allows only a few connections, and the network
+        // distance is too long for so few connections.
         let share = draw.between((0.05, 0.7));
         world.max_connections = draw.one_of(&[4, 8, 8, 16, 32, 64]);
         let away_s = (f64::from(world.max_connections) / share / least - world.alone_s).max(0.0);
