@@ -26,8 +26,8 @@ pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
 }
 
-/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. Where the
-/// timer does, this response time is longer than the service time.
+/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. If this
+/// timer makes up most of a response time, the response time is longer than the service time.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {
     facts.unloaded.is_some_and(|light| {
         TIMER_US.contains(&light.latency_us.p50)

@@ -16,7 +16,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) verdict: &'a Verdict,
     /// Probability that the winning verdict is right. Several causes in one tier share the probability if none of them
     /// explains another cause of the tier. A winner of the last tier is right only if no specific cause is right. The
-    /// chances of unlikely specific causes therefore lower the probability of such a winner.
+    /// chances of unlikely specific causes therefore lower the probability of a winner of the last tier.
     pub(crate) chance: f64,
 }
 

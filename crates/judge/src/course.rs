@@ -135,8 +135,8 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
 }
 
 /// Finds the highest rate that met the objective below every rate that failed. If a part with a rising or falling rate
-/// failed, it is unknown at which of its rates the failure began. If any part failed, only the lowest rate of each part
-/// that met the objective is therefore used.
+/// failed, it is unknown at which of its rates the failure began. If any part of the load failed, each part that met
+/// the objective therefore shows only its lowest rate.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());

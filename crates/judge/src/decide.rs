@@ -55,7 +55,8 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
 }
 
 /// Returns the trial of the sweep or the search with the highest rate of good answers, if the capacity is much lower
-/// than this rate. The report's headline shows the capacity and this rate, because each of them alone would mislead.
+/// than this rate. The report's headline shows the capacity and the rate of this trial, because one of the two rates
+/// alone would mislead.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;

@@ -1,5 +1,5 @@
 //! Demands: the time for which one request occupies each device. In a closed system (a fixed number of clients), the
-//! device with the largest demand becomes the bottleneck. The demands identify the future bottleneck even before this
+//! device with the largest demand becomes the bottleneck. The demands identify the future bottleneck even before any
 //! device is full. A device with demand D is full at the rate 1 / D.
 
 use crate::Facts;

@@ -50,10 +50,10 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns true if the side's processes keep a disk busy. This is the case if the processes move most of the disk's
-/// bytes, or if one of their threads waits for a disk for a large part of the time. Processes that move few of the
-/// bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes do. Returns
-/// `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
+/// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes, or
+/// if one of their threads waits for a disk for a large part of the time. Processes that move few of the bytes may keep
+/// the disk busy, too, because a file system's journal writes more bytes than the processes do. Returns `None` if the
+/// processes did not move most of the bytes, and the waits of their threads are unknown.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let recording = &view.side.recording;
     let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();

@@ -30,9 +30,9 @@ pub struct Facts<'a> {
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of the sweep's
     /// highest rate. In an experiment without a sweep, this is the first trial that meets the objective and reaches 97
-    /// % of the highest rate. If no trial of the experiment meets the objective at such a rate, this is the first trial
-    /// that reaches 97 % of the highest rate. In other runs, this is the trial with the highest rate. If the requests
-    /// differ in size, rates in bytes per second are compared.
+    /// % of the highest rate. If no trial that reaches 97 % of the highest rate meets the objective, this is the first
+    /// trial that reaches 97 % of the highest rate. In other runs, this is the trial with the highest rate. If the
+    /// requests differ in size, rates in bytes per second are compared.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,

@@ -1,6 +1,7 @@
 //! Failures that depend on time, not on load: every request failed during one stretch of a run, and no request failed
-//! outside of the stretch. Such failures come from a token that expires, or from a server that still loads its data. A
-//! rate limit of the server causes no such stretch, because it usually lets some requests pass at any time.
+//! outside of the stretch. For example, an expired token makes every request fail for some time, and so does a server
+//! that still loads its data. A rate limit usually lets some requests pass at any time, so it causes no stretch in
+//! which every request fails.
 
 use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, TENTH_S, Trial};
 

@@ -1,5 +1,5 @@
-//! Failed answers. A CPU does not count as the limit if most answers fail. A CPU is no limit either if more answers
-//! fail than the objective allows while the server has CPU time left.
+//! Failed answers. A CPU does not count as the limit if most answers fail. A CPU also does not count as the limit if
+//! more answers fail than the objective allows while the server has CPU time left.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub(crate) struct Failures<'a> {
     /// `stretch` is set, the trial with the most failures is chosen. If `at_every_load` is true, the trial with the
     /// most requests is chosen.
     trial: &'a Trial,
-    /// Share of failed requests, 0 to 1. The requests are those of `trial`, or of all trials if `at_every_load` is
-    /// true. If `stretch` is set, the share is 1.
+    /// Share of failed requests, 0 to 1. The share is computed from the requests of `trial`, or of all trials if
+    /// `at_every_load` is true. If `stretch` is set, the share is 1.
     share: f64,
     /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,

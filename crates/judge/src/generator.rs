@@ -54,9 +54,9 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. In this case, the rate of good answers was equal at
-/// several loads, or the server refused most requests of the decisive trial because they were too many. More requests
-/// of a faster generator would only be refused.
+/// Returns true if the server determines the rate of good answers. The server determines this rate if the rate was
+/// equal at several loads, or the server refused most requests of the decisive trial because they were too many. More
+/// requests of a faster generator would only be refused.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
@@ -86,10 +86,10 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that shows the limit of the threads. If the threads are probably full, the signal is the time
-    /// that the threads ran. If the threads are full only together with their waits for a CPU, the signal is the sum of
-    /// running and waiting. In all other cases, the signal is the share of the response time for which requests wait
-    /// because the generator waits for a CPU.
+    /// Returns the signal that shows the limit of the generator's threads. If the threads are probably full, the signal
+    /// is the time that the threads ran. If the threads are full only together with their waits for a CPU, the signal
+    /// is the sum of running and waiting. In all other cases, the signal is the share of the response time for which
+    /// requests wait because the generator waits for a CPU.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -210,7 +210,7 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
 }
 
 /// Returns the limit of CPUs that server and generator fill only together. The larger the generator's share of the CPU
-/// time is, the more probable is it that the generator is the limit.
+/// time is, the more probably the generator is the limit.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

@@ -92,7 +92,7 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
 
 /// Returns the cost of a resumed handshake. `both` is the mean cost in windows with full and resumed handshakes, where
 /// `share` is the share of resumed handshakes. If the cost `full` of a full handshake is known, the cost of the full
-/// handshakes in these windows is subtracted from `both`.
+/// handshakes in the mixed windows is subtracted from `both`.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };

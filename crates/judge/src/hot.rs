@@ -87,9 +87,10 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
 }
 
 /// Among the functions with an inclusive share of at least one half, returns the one with the smallest share, and this
-/// share. Leaves out functions without a name, and functions in nearly all stacks with the same outermost function. The
-/// function with the smallest of these shares says most precisely where the time goes. If several shares are equal,
-/// returns the deepest function: below this function, the calls go to different functions.
+/// share. Leaves out functions without a name, and functions in nearly all stacks with the same outermost function. Of
+/// several functions with a large inclusive share, the one with the smallest share says most precisely where the time
+/// goes. If several shares are equal, returns the deepest function: below this function, the calls go to different
+/// functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {

@@ -7,7 +7,8 @@
 //!
 //! The method comes from R. Blake, *Optimizing Windows NT* (1993). Ratios of counters give the demand on each device
 //! (the busy time per request), and the device with the largest demand is the suspect. Loads with more concurrent
-//! requests then confirm or refute this suspicion. The argument for the verdict shows every step of this method.
+//! requests confirm or refute that the suspect is the bottleneck. The argument for the verdict shows every step of
+//! Blake's method.
 
 mod ack_timer;
 mod addresses;

@@ -44,9 +44,9 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a link comes from this load. In this case, the load sends most of the link's bytes
-/// (`per_s`, per second), or the load's own packets queue. If both the bytes and the queue of the load are unknown,
-/// returns true if the load is at a limit.
+/// Returns true if the traffic of a link comes from this load. The traffic counts as the load's if the load sends most
+/// of the link's bytes (`per_s`, per second), or if the load's own packets queue. If both the bytes and the queue of
+/// the load are unknown, returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;

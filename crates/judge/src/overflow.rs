@@ -84,8 +84,8 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// Returns true if the load connected, or tried in vain to connect, after its start. This is the case if the load
-/// connected inside the window, if some connects failed, or if some connections were never answered.
+/// Returns true if the load connected inside the window, if some of its connects failed, or if some of its connections
+/// were never answered. Connects then mattered not only at the start of the load.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
@@ -126,9 +126,9 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials near the server's limit. If throughput stopped growing in the sweep, these are the steps of the
-/// plateau, except those with far more clients than its first step. With so many clients, the accept queue of any
-/// server overflows.
+/// Returns the trials near the server's limit. If throughput stopped growing in the sweep, returns the steps of the
+/// plateau, except steps with far more clients than the plateau's first step. With far more clients than the server
+/// needs, the accept queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

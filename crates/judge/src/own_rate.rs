@@ -5,7 +5,7 @@ use run::{Side, Trial};
 use crate::number::{positive, ratio};
 
 /// Returns the completed requests per second of a side. For one of several generator hosts, returns the host's own
-/// rate. For every other side, returns the rate of the trial.
+/// rate. For a side that is not one of several generator hosts, returns the rate of the trial.
 pub(crate) fn rate_of(trial: &Trial, side: &Side) -> Option<f64> {
     let all = positive(trial.rates.completed_rate)?;
     let client = std::iter::once(&trial.client).chain(&trial.client_hosts).any(|one| std::ptr::eq(one, side));

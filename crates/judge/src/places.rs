@@ -143,8 +143,8 @@ fn pid(name: &str) -> &str {
 }
 
 /// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
-/// lightest load. Leaves out processes with many more open descriptors than in the lightest load: a process that opens
-/// many connections under load runs an event loop, so it does not handle one request at a time.
+/// lightest load. Leaves out processes with many more open descriptors than in the lightest load. A process that opens
+/// many connections under load runs an event loop, so it handles several requests at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);

@@ -7,7 +7,7 @@ use super::left_out::disturbed;
 use super::neighbours::UsualShare;
 
 /// Counts the requests that ended, and those among them that took longer than `limit_us`. Uses the histogram for times
-/// to the first byte, and for runs of older versions, which have no counts per tenth of a second.
+/// to the first byte, and for runs of older loadline versions, which have no counts per tenth of a second.
 pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option<UsualShare>) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {
@@ -29,7 +29,7 @@ pub(super) fn failed(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) ->
 }
 
 /// Counts the requests that ended, and sums their response times in microseconds. Uses the mean for runs of older
-/// versions, which have no sums per tenth of a second.
+/// loadline versions, which have no sums per tenth of a second.
 pub(super) fn took(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> (f64, f64) {
     let tenths = &trial.measured.tenths;
     if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {

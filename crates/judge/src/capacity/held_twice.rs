@@ -5,8 +5,8 @@ use run::{Limits, Trial};
 use crate::objective::holds;
 
 /// Returns the second-highest rate at which a window of the search met the objective. Only rates below the lowest rate
-/// that missed the objective are considered. Returns 0 if fewer than two windows below this lowest rate met the
-/// objective.
+/// that missed the objective are considered. Returns 0 if fewer than two windows met the objective at a rate below the
+/// lowest rate that missed it.
 ///
 /// If only a few answers in each window are late, the queueing model is uncertain. An uncertain model's best estimate
 /// may lie below rates at which all windows met the objective.

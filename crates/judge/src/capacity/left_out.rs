@@ -54,9 +54,8 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let window = trial.measured.window;
     let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
-    // If no other program took too much CPU time during the load, only pauses can have disturbed the window. If no
-    // pause lies in the window, its disturbance is the backlog of a pause before the window. This earlier pause is then
-    // counted.
+    // If no other program took too much CPU time during the load, only pauses can have disturbed the window. Without a
+    // pause in the window, the disturbance is a backlog that a pause before the window left, so one pause is counted.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };

@@ -1,7 +1,7 @@
 //! Capacity estimate for a response time limit that is long compared with a measured window. In an overload, the queue
-//! grows during the whole window. The window ends before any answer is late, so no limit is exceeded. Overloaded
-//! windows show the capacity directly: it is the rate at which the server completes requests while more requests are
-//! offered.
+//! grows during the whole window. The window ends before any answer is late, so no limit on the response time is
+//! exceeded. Overloaded windows show the capacity directly: it is the rate at which the server completes requests while
+//! more requests are offered.
 
 use run::{BreachKind, Limits};
 use stats::posterior::CapacityEstimate;

@@ -93,14 +93,15 @@ impl<'f, 'a> Tried<'f, 'a> {
         is_sound.then_some(p)
     }
 
-    /// Returns true if the loads show only a lower bound of the capacity. This is the case if no tested load overloaded
-    /// the server, or if too few windows were measured after a rate failed. After a failed rate, the capacity lies
-    /// somewhere between the best rate and the failed rate. Always false for a search for a number of users.
+    /// Returns true if the loads show only a lower bound of the capacity. The capacity is only a lower bound if no
+    /// tested load overloaded the server, or if too few windows were measured after a rate failed. After a failed rate,
+    /// the capacity lies somewhere between the best rate and the failed rate. Always false for a search for a number of
+    /// users.
     ///
     /// After a rate failed, a few windows are not enough to find the capacity. Above the highest rate of the sweep, a
     /// search doubles its rate while the objective is met. After the first failure, the capacity may be anywhere
-    /// between the last rate that passed and twice this rate. The first failure may also come from a disturbance of
-    /// this one window.
+    /// between the last rate that passed and twice this rate. The first failure may also come from a disturbance of a
+    /// single window.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);
@@ -111,8 +112,9 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
     /// The failed windows below `rate` must clearly outnumber the successful windows above `rate`: for example, 2 to 0,
-    /// or 4 to 1. For this test, a window counts as failed if too many of its requests failed. A real limit of the
-    /// server makes only high rates fail. A proxy without free ports, in contrast, fails now and then at any rate.
+    /// or 4 to 1. A window counts as failed here only if too many of its requests failed, not if answers were late. A
+    /// real limit of the server makes only high rates fail. A proxy without free ports, in contrast, fails now and then
+    /// at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;

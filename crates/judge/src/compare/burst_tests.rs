@@ -181,8 +181,8 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
         // At the significance level of this test, about 5 of 200 comparisons find a difference between equal servers by
-        // chance. With a correct method, more than 12 of 200 comparisons find such a difference with a probability of
-        // 0.002.
+        // chance. With a correct method, more than 12 of 200 comparisons of equal servers find a difference with a
+        // probability of 0.002.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;

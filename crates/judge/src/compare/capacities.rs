@@ -29,8 +29,8 @@ struct Held {
 
 /// Compares the capacities. If each side has at least three runs or repeats, the scatter between them gives the error
 /// of the difference. With fewer than three runs or repeats, the intervals of the searches give the error of the
-/// difference. For live servers, the scatter of their alternating windows is added to this error. If no search of one
-/// side found a rate that met the objective, the result says so.
+/// difference. For live servers, the scatter of their alternating windows is added to the error of the difference. If
+/// no search of one side found a rate that met the objective, the result says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
     // Both sides are judged by the objective of the first old run. Otherwise, the runs could be judged by different
@@ -88,8 +88,8 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
 ///
 /// A few windows near the capacity decide a search, and other programs may disturb any of them. Because a disturbed
 /// window can decide the search, a capacity is as uncertain as the rate of one window. The alternating windows of both
-/// servers show how much the rate of one window scatters. This scatter includes disturbed windows, because a disturbed
-/// window may have decided a search.
+/// servers show how much the rate of one window scatters. The measured scatter includes disturbed windows, because a
+/// disturbed window may have decided a search.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {

@@ -107,7 +107,7 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns one value for each run or repeat of a side. The value is the mean of the observations of this run or repeat
+/// Returns one value for each run or repeat of a side. The value of a run or repeat is the mean of its observations
 /// over all conditions. Each observation is taken relative to the mean of both sides under its condition.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
@@ -171,7 +171,7 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
 }
 
 /// Returns the mean of the middle three fifths of the values. Disturbed windows hardly change this trimmed mean.
-/// Without disturbed windows, it is nearly as precise as the plain mean (Tukey 1960).
+/// Without disturbed windows, the trimmed mean is nearly as precise as the plain mean (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

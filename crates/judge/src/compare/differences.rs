@@ -100,8 +100,8 @@ fn role(role: &str) -> &str {
 }
 
 /// Returns the keys that a run's plan sets, with their values. Leaves out keys that are not set, because an older
-/// version may not know these keys. The objective is included only if the user set it: derived objectives differ
-/// between any two runs.
+/// version of loadline may not know these keys. The objective is included only if the user set it: derived objectives
+/// differ between any two runs.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

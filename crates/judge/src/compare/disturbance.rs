@@ -90,8 +90,8 @@ fn differ(old: &[(f64, f64)], new: &[(f64, f64)]) -> bool {
     two_sided((new.mean - old.mean) / error, freedom) < COMPARE_LEVEL
 }
 
-/// Sums over the windows of a side, where x is the CPU use of other programs and y is the figure's logarithm: number of
-/// windows, mean of x, and sums of squares and products about the means.
+/// Sums over the windows of a side: number of windows, mean of x, and sums of squares and products about the means. In
+/// each window, x is the CPU use of other programs, and y is the figure's logarithm.
 struct Sums {
     n: f64,
     x: f64,

@@ -17,8 +17,8 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares, 0 to 1, that counts as no difference. This tolerance also applies if the objective
-/// allows a smaller share of failures.
+/// Largest difference of two shares, 0 to 1, that counts as no difference. Even if the objective allows a smaller share
+/// of failures, a difference up to this value counts as no difference.
 pub(crate) const SAME: f64 = 1e-3;
 
 /// Compares the shares of failed requests. Returns `None` if no condition has requests of both sides.

@@ -100,8 +100,8 @@ fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     first?.figure(figure).exact().and_then(positive)
 }
 
-/// IDs of the costs per request that the table already shows under other names. The list of all other costs leaves out
-/// these costs.
+/// IDs of the costs per request that the table already shows under other names. The table's list of further costs
+/// leaves out the costs with these IDs.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 

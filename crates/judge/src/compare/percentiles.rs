@@ -41,8 +41,8 @@ impl Sides {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
         let cells: Vec<Cell> = cells.collect();
-        // If too many requests were never answered, a percentile is infinite. In this case, no finite ratio exists, and
-        // the function returns `None`.
+        // If too many requests were never answered, a percentile is infinite. An infinite percentile has no finite
+        // ratio, so the function returns `None`.
         let known = cells.iter().flatten().flatten().all(|observation| observation.ln.is_finite());
         (complete && known && !self.0.is_empty()).then_some(cells)
     }

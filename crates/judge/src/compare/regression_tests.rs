@@ -237,8 +237,8 @@ fn a_server_that_times_out_has_no_better_tail() {
     assert!(c.curves.response_us.iter().all(|point| point.at <= 0.75), "{:?}", c.curves.response_us);
 }
 
-/// Two conditions have the same number of clients. At this number of clients, the curve must show the mean of the two
-/// conditions' rates.
+/// Two conditions have the same number of clients. The curve must show the mean of the rates of two conditions with
+/// equal numbers of clients.
 #[test]
 fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     let sweep = |rates: [f64; 4]| {

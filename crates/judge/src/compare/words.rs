@@ -92,9 +92,9 @@ fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns three distances from "no change". The first distance is the one of the interval's worse end, and the second
-/// distance is the one of its better end. The third distance is the largest distance that counts as "the same". For a
-/// ratio, a distance is the logarithm of the ratio. Returns `None` without an interval.
+/// Returns three distances from "no change". The first distance belongs to the interval's worse end, and the second
+/// distance to its better end. The third distance is the largest distance that counts as "the same". For a ratio, a
+/// distance is the logarithm of the ratio. Returns `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),
@@ -121,8 +121,8 @@ fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     !within && !fails_nothing && !regressed(c, tolerance)
 }
 
-/// Returns the factor by which the data must grow to decide, and the kind of data. A decision needs an interval that
-/// either does not contain "no change", or lies within the threshold. More windows do not reduce the differences
+/// Returns the factor by which the data must grow for a decision, and the kind of data. A decision needs an interval
+/// that either does not contain "no change", or lies within the threshold. More windows do not reduce the differences
 /// between runs.
 fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
     // Live servers have only one run, so more runs are impossible.
@@ -136,8 +136,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
     };
     let apart = c.ratio.ln().abs();
-    // A comparison decides in two ways: the figure differs, or it stayed the same. For each way, the pair contains the
-    // current half-width of the interval, and the largest half-width that would decide.
+    // Two results decide a comparison: the figure differs, or the figure stayed the same. The entry of each result
+    // contains the current half-width of the interval, and the largest half-width that would decide the comparison.
     let ways = [(widths.differs, apart), (widths.same, threshold.ln_1p() - apart)];
     let least = |factor: &dyn Fn(f64, f64) -> f64| {
         ways.map(|(half, enough)| factor(half, enough)).into_iter().fold(f64::INFINITY, f64::min)

@@ -1,8 +1,8 @@
 //! Response times in windows, with confidence intervals.
 //!
-//! Response times of one window are not independent, because a long queue stays long for a while. To account for this
-//! correlation, a window is divided into stretches. The scatter between the stretches shows how many answers count as
-//! one independent draw (method of batch means; A. Law, *Simulation Modeling and Analysis*).
+//! Response times of one window are not independent, because a long queue stays long for a while. Because the response
+//! times in a window are correlated, each window is divided into stretches. The scatter between the stretches shows how
+//! many answers count as one independent draw (method of batch means; A. Law, *Simulation Modeling and Analysis*).
 
 use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure};
 use stats::student::t95;
@@ -90,8 +90,8 @@ impl Seen<'_> {
 
     /// Returns the half-width of the interval of the share of answers within `us` microseconds. The interval is
     /// Student's, with windows as observations. Returns `None` unless the standard error between windows exceeds
-    /// `error`, which comes from stretches. If it exceeds `error`, an interval computed from stretches would be too
-    /// narrow, because the stretches of one window resemble each other.
+    /// `error`, which comes from stretches. If the standard error between windows is larger than `error`, an interval
+    /// from stretches would be too narrow, because the stretches of one window resemble each other.
     fn between_windows(&self, time: AnswerTime, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.answer_hist(time));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

@@ -1,9 +1,9 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
 //! Each cause also has a run with this cause only ("own run"), which has its own capacity. Counters of device use count
-//! CPU time, disk time, or bytes on a link. At the capacity of the combined run, the counter of a device that one cause
-//! uses has the same value as at the capacity of this cause's own run. All other counters, such as counts per request,
-//! follow the rate, the clients or the response time of the combined run.
+//! CPU time, disk time, or bytes on a link. At the capacity of the combined run, a counter of device use equals its
+//! value at the capacity of the cause's own run. All other counters, such as counts per request, follow the rate, the
+//! clients or the response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
@@ -62,8 +62,8 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
 }
 
 /// Rescales a counter of device use. At the combined run's capacity, the counter gets the value that it has at
-/// `own_capacity` in the run with one cause. At half the capacity, it gets its value at half of `own_capacity`. Returns
-/// other counters unchanged.
+/// `own_capacity` in the run with one cause. At half of the combined run's capacity, the counter gets its value at half
+/// of `own_capacity`. Returns other counters unchanged.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

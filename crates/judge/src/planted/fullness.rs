@@ -134,8 +134,8 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
     assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
-    // The generator runs only 0.7 to 20 % of the time, and waits for a CPU for more than half of the time. These waits
-    // are a small part of the response time.
+    // The generator runs only 0.7 to 20 % of the time, and waits for a CPU for more than half of the time. The
+    // generator's waits are only a small part of the response time.
     for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
         let b = starved(&sweep, ran, waited);
         assert_ne!(b.id, "client-cpu", "{ran} {waited}: {b:#?}");

@@ -195,8 +195,8 @@ fn every_reason_belongs_to_a_relation() {
     }
 }
 
-/// If LOADLINE_WRITE_MATRIX is set, as `make docs` does, the test first writes the file. With and without this
-/// variable, the test compares the file with the results of the rules.
+/// If LOADLINE_WRITE_MATRIX is set, as `make docs` does, the test first writes the file. Whether LOADLINE_WRITE_MATRIX
+/// is set or not, the test compares the file with the results of the rules.
 #[test]
 fn the_matrix_in_the_docs_is_what_the_rules_answer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/rule-matrix.md");

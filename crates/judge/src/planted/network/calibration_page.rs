@@ -181,8 +181,8 @@ fn outcomes(cases: &[Case]) -> String {
     format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
 }
 
-/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. In any case, the test checks that
-/// the counts of right and wrong verdicts are within the bounds.
+/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Whether LOADLINE_WRITE_CALIBRATION
+/// is set or not, the test checks that the counts of right and wrong verdicts are within the bounds.
 #[test]
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();

@@ -84,8 +84,8 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns true if a server thread is full whenever the host's CPUs are full. This is the case if the host has one
-    /// CPU, or if the server has at least one event loop per CPU.
+    /// Returns true if a server thread is full whenever the host's CPUs are full. Full CPUs imply a full server thread
+    /// if the host has one CPU, or if the server has at least one event loop per CPU.
     fn a_thread_for_each_cpu(&self) -> bool {
         let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
         self.server_cpus() == 1 || loops

@@ -1,5 +1,5 @@
 //! Random simulated networks ("worlds"). One randomly chosen part has the lowest limit. In some worlds, a second part
-//! has a limit that is only slightly higher.
+//! has a limit that is only slightly above the lowest limit.
 
 mod choice;
 mod limits;
@@ -20,8 +20,8 @@ const RATES: (f64, f64) = (120.0, 3000.0);
 const MAX_CONNECTIONS: u32 = 256;
 /// Share of a request's CPU work that the server does before it checks whether the request exceeds the rate limit.
 const PARSES: f64 = 0.2;
-/// Time, in seconds, that gives the minimum size of a drawn listen queue. Such a queue can hold all connections that
-/// arrive within this time at the rate of the lowest limit.
+/// Time, in seconds, that gives the minimum size of a drawn listen queue. A queue of the minimum size can hold all
+/// connections that arrive within this time at the rate of the lowest limit.
 const SLEEPS_S: f64 = 0.01;
 
 /// Returns the world (a random network) of a seed. With `disturbed`, the server's host has two CPUs, and another
