@@ -50,7 +50,7 @@ pub struct CostSpec {
     pub rest: Rest,
     /// Meaning of the cost, in one line.
     pub help: &'static str,
-    /// Explanation for the reader.
+    /// Explanation of the cost for the reader.
     pub explain: &'static str,
 }
 

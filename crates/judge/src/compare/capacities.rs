@@ -272,8 +272,8 @@ mod tests {
         );
     }
 
-    /// Each side has three equal lower bounds. Equal lower bounds have no scatter, but they say nothing about the
-    /// difference of the true capacities.
+    /// Each side has three equal lower bounds of its capacity. Equal lower bounds have no scatter, but they say nothing
+    /// about the difference of the true capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

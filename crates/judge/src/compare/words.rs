@@ -92,9 +92,9 @@ fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns three distances from "no change". The first distance belongs to the interval's worse end, and the second
-/// distance to its better end. The third distance is the largest distance that counts as "the same". For a ratio, a
-/// distance is the logarithm of the ratio. Returns `None` without an interval.
+/// Returns three distances of a figure from "no change". The first distance belongs to the interval's worse end, and
+/// the second distance to its better end. The third distance is the largest distance that counts as "the same". For a
+/// ratio, a distance is the logarithm of the ratio. Returns `None` for a figure without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),

@@ -104,7 +104,7 @@ pub enum CsvError {
     /// A column that no quantity uses.
     #[error("column `{name}` is not known{near}; the known ones are: {known}")]
     Column {
-        /// Name of the column in question.
+        /// Name of the column that no quantity uses.
         name: String,
         /// Part of the error message that suggests the known column with the most similar name; empty if there is none.
         near: String,

@@ -12,7 +12,7 @@ use crate::number::finite;
 pub struct Quantity {
     /// Name of the quantity, with its unit.
     pub id: &'static str,
-    /// Meaning in one line.
+    /// Meaning of the quantity, in one line.
     pub help: &'static str,
     /// The formula, with the names of the inputs.
     pub formula: &'static str,

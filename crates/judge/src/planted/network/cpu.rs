@@ -45,7 +45,7 @@ pub(super) struct Quota {
     used_s: f64,
     ends_s: f64,
     throttled: bool,
-    /// Number of periods so far.
+    /// Number of quota periods that ended so far.
     pub(super) periods: f64,
     /// Number of periods in which the quota ran out.
     pub(super) hit: f64,

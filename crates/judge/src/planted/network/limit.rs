@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub(super) cause: Cause,
-    /// Highest rate, requests per second.
+    /// Highest rate that this part allows, requests per second.
     pub(super) rate: f64,
 }
 
