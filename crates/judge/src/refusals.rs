@@ -123,8 +123,8 @@ impl<'a> Refusals<'a> {
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, highest) = (at(0), at(rates.len().saturating_sub(1)));
         let middle = median_of_sorted(&rates).unwrap_or(0.0);
-        // A disturbed trial has fewer good answers than a limit allows, but no trial has more. A third of the trials
-        // may therefore differ.
+        // A disturbed trial has fewer good answers than a limit allows, but no trial has more. The rate of good answers
+        // may therefore differ in a third of the trials.
         let is_near = |rate: f64| (rate / middle - 1.0).abs() <= ONE_RATE;
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
         let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
@@ -155,9 +155,9 @@ impl<'a> Refusals<'a> {
         }
     }
 
-    /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. With a
-    /// generator at its limit, the rate of good answers would not stay constant in this way. Failures with other
-    /// statuses, such as 500, do not count as refusals.
+    /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
+    /// generator at its limit would not keep the rate of good answers constant. Failures with other statuses, such as
+    /// 500, do not count as refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant
     }

@@ -47,14 +47,15 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 }
 
 /// Limit of the 99th percentile of the response times, microseconds: half of the default drain (the time after the load
-/// in which answers are awaited). If the 99th percentile is at or above the limit, unanswered requests may merely need
-/// longer than the drain. The requests that wait at the end of an overload wait longer than those that were answered.
+/// in which answers are awaited). If the 99th percentile is at least half of the default drain, unanswered requests may
+/// merely need longer than the drain. The requests that wait at the end of an overload wait longer than those that were
+/// answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
 /// drain, counts only the requests on connections without any answer. The number of these requests is then limited to
-/// the number of connections that the server's listener dropped. The other requests may merely still wait for their
-/// turn.
+/// the number of connections that the server's listener dropped. All other unanswered requests may merely still wait
+/// for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;

@@ -2,11 +2,11 @@
 //! series is the completed requests per second in intervals of a tenth of a second.
 //!
 //! A line is fitted to the later half of the series, but to at least [`LEAST`] and at most [`MOST`] intervals. The rate
-//! is steady if the line's drift over these intervals is at most [`STILL_DRIFTS`] of the mean rate. The rate is also
-//! steady if the drift may be noise. The drift may be noise if the 95 % interval of the slope contains zero, and the
-//! drift is at most [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at
-//! most [`VARIATION`]; a rate in bursts exceeds this value. A rate that is always zero is not steady, because no
-//! request completes.
+//! is steady if the fitted line drifts by at most [`STILL_DRIFTS`] of the mean rate over the fitted intervals. The rate
+//! is also steady if the drift may be noise. The drift may be noise if the 95 % interval of the slope contains zero,
+//! and the drift is at most [`NOISY_DRIFT`] or one standard deviation. A steady rate must also have a coefficient of
+//! variation of at most [`VARIATION`], which a rate in bursts exceeds. A rate that is always zero is not steady,
+//! because no request completes.
 
 use run::Steady;
 
@@ -17,7 +17,7 @@ use stats::{Sample, average};
 
 /// Minimum number of intervals in the test.
 const LEAST: usize = 6;
-/// Maximum number of intervals in the test. Older intervals no longer matter.
+/// Maximum number of intervals in the test. The test leaves out older intervals.
 const MOST: usize = 20;
 /// Maximum drift that may be noise, as a share of the mean. A rate that falls more than this is not at a plateau.
 const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;

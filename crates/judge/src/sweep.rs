@@ -29,7 +29,7 @@ pub enum Plateau {
 }
 
 /// Returns the settings of a trial that change the server, its load or the network path. All steps of a sweep must have
-/// equal values of these settings.
+/// equal values of the returned settings.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     (key.record_bytes, key.cold, &key.values)
 }
@@ -113,9 +113,9 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
 }
 
 /// Finds a plateau that an open loop shows. This open loop offered more than the last step (or another open loop)
-/// completed, but did not complete more. If this open loop is compared with the last step, it must have had twice as
-/// many requests in flight. An answer just before or after the end of a window changes the window's count by one, so
-/// one answer more is allowed.
+/// completed, but did not complete more. An open loop that is compared with the last step must have had twice as many
+/// requests in flight. An answer just before or after the end of a window changes the window's count by one, so one
+/// answer more is allowed.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> =
@@ -149,9 +149,9 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). The
-/// test is for runs that add one client at a time, because most of their neighbouring steps are closer than a factor of
-/// two.
+/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). A
+/// sweep that adds one client at a time needs this condition, because most of its neighbouring steps are closer than a
+/// factor of two.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     /// One client kept a single-threaded application 94 % busy, and eight clients filled the rest of its time. An
-    /// earlier version took the additional 6.5 % for growing throughput.
+    /// earlier version of this module treated the 6.5 % that eight clients added as growth, not as a plateau.
     #[test]
     fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. The one additional request
-    /// is no growth.
+    /// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. The eighth request in a
+    /// window is no growth of throughput.
     #[test]
     fn one_answer_more_in_a_short_window_is_no_growth() {
         let told = |completed: u64| {

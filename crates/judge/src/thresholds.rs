@@ -31,7 +31,7 @@ pub struct Threshold {
     pub separates: &'static str,
     /// Basis of the value.
     pub basis: Basis,
-    /// Basis in words.
+    /// Explanation of the threshold's basis.
     pub reason: &'static str,
     /// Name of a test that depends on the threshold.
     pub test: &'static str,
@@ -40,7 +40,7 @@ pub struct Threshold {
 }
 
 /// Makes a constant and a row of [`THRESHOLDS`] from each line: name, type, value, unit, separated cases, basis,
-/// reason, test. Decisions with one meaning share one number, whose further names follow under `also`.
+/// reason, test. Decisions with one meaning share one number. The further names of this number follow under `also`.
 macro_rules! thresholds {
     ($($group:literal { $($name:ident: $type:ty = $value:expr, $unit:literal, $separates:literal,
         $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {

@@ -42,8 +42,8 @@ fn row(t: &Threshold) -> String {
     format!("| {} | {} {} | {}{also} | {basis}: {} | {test} |\n", t.name, t.value, t.unit, t.separates, t.reason)
 }
 
-/// If LOADLINE_WRITE_THRESHOLDS is set, as `make docs` does, the test first writes the file. In any case, the test
-/// compares the file with the table.
+/// If LOADLINE_WRITE_THRESHOLDS is set, as `make docs` does, the test first writes the file. The test always compares
+/// the page `thresholds.md` with the table of thresholds.
 #[test]
 fn the_page_of_thresholds_is_that_of_the_table() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/thresholds.md");
@@ -109,7 +109,8 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
 /// percentiles, units and settings of numerical methods.
 const LOOSE: usize = 160;
 
-/// Counts the decimal numbers in the code of a folder. Leaves out tests, made-up runs and the table.
+/// Counts the decimal numbers in the code of a folder. Does not count numbers in tests, in made-up runs, and in the
+/// table of thresholds.
 fn loose(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let is_skipped = |path: &Path| {

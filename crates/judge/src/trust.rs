@@ -165,8 +165,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 }
 
 /// Checks Little's law: the rate times the response time is the number of requests in flight. The caller leaves out
-/// loads whose rate changes. A load with a changing rate does not end with as many requests in flight as it began with,
-/// so the law does not apply.
+/// loads whose rate changes. If the rate changes, a load does not end with as many requests in flight as it began with,
+/// so Little's law does not apply.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;

@@ -162,8 +162,8 @@ pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence>
 }
 
 /// Returns evidence of the number of exchanges with an upstream per request, if there are several. Each exchange needs
-/// at least one data segment in each direction. The smaller count of segments is therefore an upper bound of the
-/// exchanges, and is reported as their number.
+/// at least one data segment in each direction. The smaller of the two directions' counts of data segments is therefore
+/// an upper bound of the exchanges, and is reported as their number.
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();
@@ -188,8 +188,8 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Other clients of the upstream may wait in the upstream's queue, too. At most as many connections count as the
-        // server has waiting for replies.
+        // Other clients of the upstream may wait in the upstream's queue, too. The waiting connections count at most up
+        // to the number of connections on which the server waits for replies.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

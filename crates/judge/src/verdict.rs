@@ -1,5 +1,5 @@
-//! The verdict on a run. Every rule judges the run, and [`choose`] picks the winner. The other rules give the reasons
-//! against their bottlenecks.
+//! The verdict on a run. Every rule judges the run, and [`choose`] picks the winner. The rules that do not win give the
+//! reasons against their bottlenecks.
 
 use run::{Bottleneck, RuledOut};
 
@@ -83,19 +83,20 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-/// Returns true for a run that can show no limit. Only the rule `unknown` judges a run that can show no limit.
+/// Returns true if the run cannot show a limit of the server. Only the rule `unknown` judges a run that can show no
+/// limit.
 fn is_mute(facts: &Facts<'_>) -> bool {
     // If the server or the generator died in the decisive trial, no rule reads this trial's counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // No rule applies without a good answer, because a server that refuses everything shows no limit. No rule applies
-    // either if every request failed for a stretch of time.
+    // No rule applies without a good answer, because a server that refuses everything shows no limit. If every request
+    // failed for a stretch of time, no rule applies, either.
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
 /// Returns the place of the words about waiting threads in the sentence of a verdict.
 ///
-/// The words come last if the verdict names no cause, and either its sentence is about failures or the threads have too
-/// few samples. In all other cases, the words come first.
+/// The words about waiting threads come last if the verdict names no cause. The verdict's sentence must also be about
+/// failures, or the threads must have too few samples. Otherwise the words about waiting threads come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

@@ -42,8 +42,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the share of the time for which the task ran or waited for a CPU. The share is 1 for a thread that never
-    /// waits for anything but a CPU.
+    /// Returns the share of the time for which the task ran or waited for a CPU. The returned share is 1 for a thread
+    /// that never waits for anything but a CPU.
     pub fn wants(&self) -> f64 {
         self.busy + self.wait.unwrap_or(0.0)
     }
@@ -181,9 +181,10 @@ impl<'a> View<'a> {
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
-        // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter
-        // may exceed this rest. The reason is that the kernel adds a wait only when the wait ends, and the wait may
-        // have begun before the window. Processes have no such limit, because the waits of their threads add up.
+        // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter of
+        // the wait may exceed the rest of the window. The reason is that the kernel adds a wait only when the wait
+        // ends, and the wait may have begun before the window. Processes have no such limit, because the waits of their
+        // threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -229,8 +230,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
-    /// number per process is known, adds these numbers up, as if the processes used different CPUs. If also the number
-    /// of online CPUs is unknown, returns the largest number of a process.
+    /// number per process is known, adds these numbers up, as if the processes used different CPUs. If the number of
+    /// online CPUs is unknown, too, returns the largest number that a single process may use.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {

@@ -19,8 +19,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Computes the shares. Returns `None` unless both ends of a closed loop's connections were sampled, and enough
-    /// requests were in flight.
+    /// Computes the shares of requests that wait unread. Returns `None` unless both ends of a closed loop's connections
+    /// were sampled, and enough requests were in flight.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;
@@ -47,7 +47,7 @@ impl Waiting {
         self.server >= QUEUE_SHARE && self.server >= QUEUE_RATIO * self.client
     }
 
-    /// Returns the shares as a line of evidence.
+    /// Returns the shares of waiting requests as a line of evidence.
     pub(crate) fn line(&self, facts: &Facts<'_>) -> Option<Evidence> {
         let view = if self.client > self.server { facts.client()? } else { facts.server()? };
         let bytes = view.value("connection.receive_queue")?;
@@ -66,8 +66,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Returns the shares for 64 connections with messages of 4,096 bytes in each direction. `client` and `server` are
-    /// the mean unread bytes per connection at the generator and at the server.
+    /// Returns the shares of unread messages for 64 connections with messages of 4,096 bytes in each direction.
+    /// `client` and `server` are the mean unread bytes per connection at the generator and at the server.
     fn unread(client: f64, server: f64) -> Option<Waiting> {
         let planted_run = PlantedRun::new(1000.0, 4000.0)
             .steps(&[64])

@@ -29,7 +29,7 @@ const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
 /// with the square of the window's length. In a window of 50 values, as in Otava, small changes are not found.
 const WINDOW: usize = 200;
 /// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
-/// a normal distribution, only 0.3 % of the values are that far from the mean.
+/// a normal distribution, only 0.3 % of the values are more than three standard deviations from the mean.
 const OUTLIER_SD: f64 = 3.0;
 /// Number of neighbours on each side of a value. The median of the neighbours decides whether the value is an outlier.
 const NEIGHBOURS: usize = 3;
@@ -170,8 +170,8 @@ impl Series {
         else {
             return;
         };
-        // A test of all values up to the end of the part may miss this change if another change follows. The change
-        // therefore also counts if a test of the values up to `end` shows it.
+        // If another change follows before the end of the part, a test of all values up to this end may miss the first
+        // change. The change therefore also counts if a test of the values up to `end` shows it.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);

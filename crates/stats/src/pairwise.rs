@@ -13,8 +13,8 @@ use crate::two_means::Trimmed;
 
 /// Number to subtract from Yuen's degrees of freedom if values were trimmed. In a simulation of 40,000 pairs of equal
 /// alternatives with 6 to 15 rounds, Yuen's degrees of freedom gave too many false alarms. At the level 5 %, 5.4 to 5.9
-/// % of the pairs were found to differ; at the level 1 %, 1.2 to 1.4 %. With one degree less, 0.3 to 1.0 % of the pairs
-/// were found to differ at the level 1 %.
+/// % of the pairs were found to differ; at the level 1 %, 1.2 to 1.4 %. With one degree of freedom less, 0.3 to 1.0 %
+/// of the pairs were found to differ at the level 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.
@@ -90,8 +90,8 @@ impl PairwiseTest {
 
     /// Returns the maximum number of pairs that can still be equal at the same time. A pair is undecided if it is not
     /// known to differ. Here, a pair also counts as undecided if a pair that encloses it is undecided, as (1, 4)
-    /// encloses (2, 3). Counting more pairs as undecided can only make the number larger. With these additional
-    /// undecided pairs, the maximum is reached by a division into groups of neighbours.
+    /// encloses (2, 3). Counting more pairs as undecided can only make the number larger. If enclosed pairs count as
+    /// undecided, a division of the alternatives into groups of neighbours reaches the maximum.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();

@@ -10,7 +10,8 @@
 use crate::moments::normal_tail;
 use crate::student::quantile;
 
-/// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits.
+/// Number of steps of an integral; even, for Simpson's rule. With more steps, the first four digits of the integral
+/// stay the same.
 const STEPS: u32 = 200;
 /// Number of halvings of the interval in the search for a boundary. After so many halvings, the boundary is exact to
 /// eight digits.
@@ -42,10 +43,11 @@ fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }
 
-/// Density of a Brownian motion that has not crossed a boundary at any look so far. The density is symmetric.
+/// Density of a Brownian motion that has not crossed a boundary at any look so far. The density of the motion is
+/// symmetric around 0.
 struct Motion {
     share: f64,
-    /// Positions, each with the probability that the motion is near it.
+    /// Positions of the Brownian motion, each with the probability that the motion is near it.
     weights: Vec<(f64, f64)>,
 }
 
@@ -64,7 +66,7 @@ impl Motion {
         high
     }
 
-    /// Returns the probability that the motion is beyond a boundary at the next look, on either side.
+    /// Returns the probability that the Brownian motion is beyond a boundary at the next look, on either side.
     fn beyond(&self, share: f64, boundary: f64) -> f64 {
         let sd = (share - self.share).sqrt();
         // The density is symmetric, so both sides are equally likely.
@@ -72,8 +74,8 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the density at the next look. Only paths of the motion that are within the boundary at the next look
-    /// count.
+    /// Returns the density of the Brownian motion at the next look. Only paths of the motion that are within the
+    /// boundary at the next look count.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);

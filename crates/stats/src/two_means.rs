@@ -28,7 +28,7 @@ pub struct Trimmed {
 
 impl Trimmed {
     /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. NaN values are left out. If
-    /// no value is left, the mean is NaN.
+    /// no value is left after NaN values are removed, the mean is NaN.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);

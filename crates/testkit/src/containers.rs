@@ -11,7 +11,7 @@ use crate::process::{PATIENCE, seen_within};
 use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 
 /// Returns the path of the static loadline program in the target directory that contains `own`. `make test` and `make
-/// bench` build this program first.
+/// bench` build the static program first.
 pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());

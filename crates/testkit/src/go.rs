@@ -10,8 +10,8 @@ use crate::{program, skip};
 /// Pauses between attempts to download packages, seconds. A package registry may be unavailable for a short time.
 const PAUSES_S: [u64; 6] = [1, 2, 4, 8, 15, 0];
 
-/// Returns the path of the Go program. Builds it if it is missing or older than its source. Skips the test if Go or the
-/// packages are missing. A compile error fails the test.
+/// Returns the path of the Go program. Builds the Go program if it is missing or older than its source. Skips the test
+/// if Go or the packages are missing. A compile error fails the test.
 #[track_caller]
 pub fn go_peers(test: &str) -> Option<PathBuf> {
     let Some(go) = program("go") else {

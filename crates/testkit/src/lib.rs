@@ -1,7 +1,7 @@
 //! Code that all tests and `make bench` share. The released program does not use this crate.
 //!
-//! - [`skip`] reports that the machine lacks a requirement of a test. The function prints a `SKIP` line, or fails the
-//!   test if the environment has `LOADLINE_REQUIRE=all`.
+//! - [`skip`] reports that the machine lacks a requirement of a test. `skip` prints a `SKIP` line, or fails the test if
+//!   the environment has `LOADLINE_REQUIRE=all`.
 //! - [`VirtualServer`] is a server with a known capacity in virtual (simulated) time, for tests of the search. The
 //!   virtual server runs the generator's own worker, arrivals and sessions against a queueing model. [`queueing`] has
 //!   the formulas of the known capacities.

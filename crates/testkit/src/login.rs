@@ -1,5 +1,5 @@
 //! A login sequence of two requests. The answer to POST /login contains a token in its body, another token in a header,
-//! and a cookie. GET /me must contain both tokens and the cookie.
+//! and a cookie. The second request, GET /me, must contain the two tokens and the cookie from the first answer.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,8 @@ pub fn required() -> bool {
 }
 
 /// Reports that a test, or a part of it, is skipped, and which requirement the machine lacks. Fails the test if the
-/// machine must meet every requirement. If the program under test fails, use an assertion instead of this function.
+/// environment has `LOADLINE_REQUIRE=all`, which means that the machine must meet every requirement. If the program
+/// under test fails, use an assertion instead of this function.
 #[track_caller]
 pub fn skip(test: &str, lacks: impl Display) {
     assert!(!required(), "{test} cannot run although LOADLINE_REQUIRE=all: {lacks}");
@@ -105,7 +106,7 @@ pub fn two_processors(test: &str) -> bool {
 }
 
 /// Returns false, and skips the test, if loadline's error output `said` shows that this machine cannot create a
-/// testbed. In all other cases, returns true.
+/// testbed. Returns true, without skipping the test, if the error output shows no failure to create a testbed.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()

@@ -56,8 +56,9 @@ impl Nginx {
     }
 }
 
-/// Creates the hosts, and starts nginx on the host `server`. Also returns a lock. While the lock is held, no other
-/// measuring test runs. Returns `None` if this machine lacks something that the hosts or nginx need.
+/// Creates the hosts, and starts nginx on the host `server`. Also returns the lock that measuring tests take. While the
+/// lock is held, no other measuring test runs. Returns `None` if this machine lacks something that the hosts or nginx
+/// need.
 pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
     let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Lowest port that tests use.
 const LOWEST: u32 = 12_000;
 
-/// Maximum time to wait for an event that must occur. Even a busy machine needs far less time.
+/// Maximum time to wait for an event that must occur. Even on a busy machine, such an event occurs much earlier.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could
@@ -32,8 +32,8 @@ pub fn free_port() -> u16 {
 }
 
 /// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at the same time
-/// inherits a copy of the socket, until it executes its program. The copy does not listen either, so a test that waits
-/// for a server cannot mistake it for the server.
+/// inherits a copy of the socket, until it executes its program. The inherited copy does not listen, so a test that
+/// waits for a server cannot mistake the copy for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -99,8 +99,8 @@ pub fn kill(pids: &[u32]) {
 /// Returns the start time of a process, in clock ticks since boot; 0 if the process has ended.
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The start time is field 22 of the line. Field 2 is a name in parentheses, which may contain any character. So the
-    // fields are counted from the end of field 2.
+    // In /proc/PID/stat, the start time is field 22. Field 2 is a name in parentheses, which may contain any character.
+    // So the fields are counted from the end of field 2.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 

@@ -45,9 +45,9 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
 
 /// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue (machine repairman model). The
 /// users of this queue think for exponentially distributed times. An arriving user sees the queue of a system with one
-/// user fewer (Sevcik and Mitrani, J. ACM 28, 1981). If that system has `n` users, the probability of `j` users at the
-/// server is proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j`
-/// users ahead, the response time has an Erlang distribution with `j + 1` stages.
+/// user fewer (Sevcik and Mitrani, J. ACM 28, 1981). In a closed M/M/1 queue with `n` users, the probability of `j`
+/// users at the server is proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time.
+/// With `j` users ahead, the response time has an Erlang distribution with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -62,8 +62,8 @@ pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
 
 /// Returns the share of requests that take longer than `t_s` in an M/D/1 queue with the service time `service_s`.
 /// Source (Erlang 1909; Crommelin 1932): `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D))
-/// (-lambda (x - k D))^k / k!`. The terms alternate in sign, so the sum is accurate only for waits up to about twenty
-/// service times.
+/// (-lambda (x - k D))^k / k!`. The terms of the sum alternate in sign, so the result is accurate only for waits up to
+/// about twenty service times.
 pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     let wait_s = t_s - service_s;
     if wait_s < 0.0 {

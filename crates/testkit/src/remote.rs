@@ -55,14 +55,14 @@ impl SshHosts {
         Some(made)
     }
 
-    /// Creates the hosts without sshd. Skips the test if this machine cannot create them.
+    /// Creates the hosts without sshd. Skips the test if this machine cannot create the hosts.
     #[track_caller]
     pub fn bare(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         or_skip(test, Self::bare_where_possible(binary, medium, hosts))
     }
 
     /// Creates the hosts without sshd, for callers that are not tests. Returns an error if this machine cannot create
-    /// them.
+    /// the hosts.
     pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, SetupError> {
         installed(&["ip"])?;
         if !is_root() {

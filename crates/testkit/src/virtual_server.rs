@@ -12,14 +12,14 @@ use run::{
 /// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. This time is needed to start
 /// agents (generator processes) and for a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer than this
-/// period.
+/// Period for which pauses are generated, as a multiple of the search's budget. A search never takes longer than three
+/// times its budget.
 const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
 /// Standard deviation of a measurement's error. The measured value is the share of the CPUs that other programs use,
-/// over a tenth of a second. The kernel counts CPU time in ticks, so measurements over so short a time vary.
+/// over a tenth of a second. The kernel counts CPU time in ticks, so measurements over a tenth of a second vary.
 const TICKS_SD: f64 = 0.03;
 
 /// Random pauses of the whole machine, as on a shared host. The pauses start at the times of a Poisson process, and
@@ -215,8 +215,8 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Gives the search the time that was reserved for the final experiment, too. `loadline find` also gives this time
-    /// to the search if the time is too short for the experiment.
+    /// Gives the search the time that was reserved for the final experiment, too. If the reserved time is too short for
+    /// the final experiment, `loadline find` also gives this time to the search.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;
@@ -268,7 +268,8 @@ impl VirtualServer {
         Some(Side { costs, ..Side::default() })
     }
 
-    /// Draws the machine's speed for the next trial (one load). Returns the resulting service time, nanoseconds.
+    /// Draws the machine's speed for the next trial (one load). Returns the service time of a request at this speed,
+    /// nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
         let (ln, since_s, random) = &mut self.speed;

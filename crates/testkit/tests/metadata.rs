@@ -1,5 +1,5 @@
-//! Checks that all crates have the metadata that a crate registry requires. Also checks that their packages contain all
-//! files that their code includes.
+//! Checks that all crates have the metadata that a crate registry requires. Also checks that each crate's package
+//! contains all files that the crate's code includes.
 
 #![allow(clippy::unwrap_used)]
 

@@ -108,7 +108,7 @@ pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
     // Exit status 1 means that an objective was not met or that no answer came, for example because the server accepted
-    // no connection. The JSON is also complete with exit status 1.
+    // no connection. loadline also prints complete JSON with exit status 1.
     let text = programs::output_of(command.args(args).arg(last), &[0, 1])?;
     serde_json::from_str(&text).context("loadline --json did not print JSON alone")
 }

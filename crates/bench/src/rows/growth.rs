@@ -1,6 +1,6 @@
-//! Cost of a request for different numbers of connections. In one curve, all connections carry requests (hot). In the
-//! other curve, the test holds idle connections (cold) in addition to 64 active connections. Each curve shows the costs
-//! of loadline, of wrk and of the server.
+//! Cost of a request for different numbers of connections. In one curve, all connections carry requests (hot). The
+//! second curve is for idle connections (cold), which the test holds in addition to 64 active connections. Each curve
+//! shows the costs of loadline, of wrk and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
 //! 14,000 connections, wrk runs in several processes, each of which connects to a different address of the server.
@@ -46,7 +46,7 @@ const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 type Point = [f64; 3];
 
 /// Measures the growth of loadline's cost per request from 64 to 12,000 connections, and the growth of wrk's cost for
-/// comparison. Prints the curves.
+/// comparison. Prints the curves of the cost per request.
 pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many(ADDRESSES)?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
@@ -169,7 +169,7 @@ impl Drop for HeldConnections {
 }
 
 /// Waits until the number of TCP sockets no longer falls, because sockets of the previous run may still be closing.
-/// Returns the number of sockets that are left.
+/// Returns the number of TCP sockets that remain.
 fn settled() -> Result<u64> {
     let deadline = Instant::now() + COLD_TIMEOUT;
     let mut last = sockets()?;

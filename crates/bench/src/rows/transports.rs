@@ -100,7 +100,7 @@ fn ours(url: &str, more: &[&str]) -> Result<f64> {
     Ok(us / number(first_trial(&run)?, "completed")?)
 }
 
-/// Runs a program on the generator's CPU. Returns its output and its CPU time in microseconds.
+/// Runs a program on the generator's CPU. Returns the program's output, and its CPU time in microseconds.
 fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     let program = programs::find(name)?;
     cpu::of_children(|| {

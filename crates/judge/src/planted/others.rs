@@ -1,6 +1,6 @@
 //! Tests with counters that other programs on the host can change, too. If only another program raises the counter of a
-//! rule, the rule must not report a bottleneck. If the measured load also shows the symptom, the rule must report the
-//! bottleneck.
+//! rule, the rule must not report a bottleneck. If the measured load also shows a symptom of the bottleneck, the rule
+//! must report this bottleneck.
 
 use super::shared_signs::{NEVER_FOR, SHARED, SHARED_GROUPS, healthy, limited};
 use super::{PlantedRun, Who};
@@ -79,8 +79,8 @@ fn every_rule_names_the_counters_that_it_shares() {
 /// Function that makes a planted run.
 type Plant = fn() -> PlantedRun;
 
-/// Returns the instances (such as devices or processes) that a counter has in a planted run. If the counter has no
-/// instance there, returns the usual instance.
+/// Returns the instances (such as devices or processes) that a counter has in a planted run. If the planted run has no
+/// instance of the counter, returns the usual instance.
 fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     let known: Vec<String> =
         planted.rows.iter().filter(|row| row.who == who && row.id == id).map(|row| row.instance.clone()).collect();

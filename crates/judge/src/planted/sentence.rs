@@ -5,8 +5,8 @@
 pub struct Sentence {
     /// Kind of the sentence: `verdict`, `evidence`, `warning` and so on.
     pub kind: &'static str,
-    /// ID of the bottleneck; empty if the sentence is about no bottleneck. If the sentence is about an experiment, the
-    /// outcome of the experiment instead.
+    /// ID of the bottleneck; empty if the sentence is about no bottleneck. For a sentence about an experiment, this
+    /// field is the outcome of the experiment.
     pub id: String,
     /// Text of the sentence.
     pub text: String,

@@ -72,7 +72,7 @@ fn rules() -> Vec<Sentence> {
 }
 
 /// Returns the sentences about each planted run, first with all counters, then without each counter that its rule
-/// needs. Also returns the sentences about runs with warnings.
+/// needs. The result also contains the sentences about runs with warnings.
 fn judged() -> Vec<Sentence> {
     let planted = PLANTED.iter().flat_map(|planted| {
         let needs = RULES.iter().find(|rule| rule.id == planted.id).map_or(&[][..], |rule| rule.needs);

@@ -6,8 +6,9 @@
 //! correlated: autocorrelations of 0.2 to 0.95 were seen between slots of 15 to 60 ms.
 //!
 //! In the model, the throughput without levers is a level that moves from slot to slot, plus noise in each slot. If the
-//! level hardly moves, the mean of all earlier slots predicts best. If the level moves much, the last slot predicts
-//! best. Maximum likelihood chooses the variance of the movement.
+//! level hardly moves, the mean of all earlier slots is the best prediction of the next slot. If the level moves much,
+//! the last slot is the best prediction of the next slot's throughput. Maximum likelihood chooses the variance of the
+//! movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
 //! The innovation of a slot is the slot's value minus its prediction. Innovations, divided by their standard
@@ -40,8 +41,8 @@ impl Against {
     }
 
     /// Builds the regressors for a given variance of the level's movement. Each slot except the first gets a row. For
-    /// each lever, the row tells whether the lever is on, and whether this state changed since the preceding slot. The
-    /// level model then transforms the row.
+    /// each lever, the row tells whether the lever is on, and whether this state changed since the preceding slot.
+    /// Finally, each regressor is replaced by its innovations in the level model.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -80,7 +81,7 @@ pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
 
 /// Weights with which the level follows the slots' values.
 struct Level {
-    /// Weights for all slots except the first.
+    /// For each slot except the first, its weights in the level model.
     steps: Vec<Step>,
 }
 
@@ -160,8 +161,8 @@ mod tests {
     }
 
     /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. The
-    /// first standard error uses the variance of movement that the model chooses, and the second one uses the variance
-    /// `moves`.
+    /// model chooses the variance of the level's movement for the first standard error. The argument `moves` is this
+    /// variance for the second standard error.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();

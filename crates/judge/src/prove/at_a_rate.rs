@@ -1,5 +1,5 @@
 //! Experiment at a fixed offered rate. Each lever slows a resource, so the response time grows. Each resource's share
-//! of this growth is compared with a prediction.
+//! of the growth of the response time is compared with a prediction.
 //!
 //! The server is not saturated, so the experiment does not test the server's limit. The verdict from the counters
 //! stays.

@@ -1,6 +1,7 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds is the limit. The kinds are: all CPUs
-//! are full, one thread is full, only one thread at a time can work, and too few workers. The effect of the speed alone
-//! does not show the kind. The kind follows from the CPU time used, the busiest thread, and the effect of fewer CPUs.
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds of CPU limit applies. The four kinds
+//! of CPU limit are: all CPUs are full, one thread is full, only one thread at a time can work, and too few workers.
+//! The effect of the CPU's speed alone does not show the kind of the CPU limit. The kind follows from the CPU time
+//! used, the busiest thread, and the effect of fewer CPUs.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -17,8 +18,8 @@ use crate::waits;
 /// Effect of taking whole CPUs away from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// The effect is unknown. Either the effect was not tested, the measurement is inexact, or other programs may have
-    /// lost the CPU time instead of the server.
+    /// The effect is unknown. Either the effect of fewer CPUs was not tested, or the measurement is inexact, or other
+    /// programs may have lost the CPU time instead of the server.
     Open,
     /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
@@ -102,7 +103,7 @@ impl CpuSigns {
             CountEffect::Enough => self.among_idle_cpus(),
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
             // With a single CPU, all kinds of CPU limit look alike, so a nearly full CPU counts as a limit of all CPUs.
-            // If this CPU is not nearly full, the kind is open.
+            // If a single CPU is not nearly full, the kind of limit is open.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     /// Makes the signs of a server on two CPUs. The first two arguments are the CPU use of the server and of its
-    /// busiest thread, both in CPUs. The third is the number of requests that the server handles at a time.
+    /// busiest thread, both in CPUs. The third argument is the number of requests that the server handles at a time.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
         let places = Some(places);
@@ -203,20 +204,20 @@ mod tests {
     #[test]
     fn serial_work_on_the_cpu_is_told_from_full_cpus() {
         for (signs, limit) in [
-            // This case occurred with the threads of an interpreter that has a global lock, and with arithmetic under a
-            // mutex.
+            // These signs occurred with the threads of an interpreter that has a global lock, and with arithmetic under
+            // a mutex.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
             // This case occurred with a dispatcher that moved between two threads.
             (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
-            // This case occurred with an event loop that was 88 % busy, and with an event loop beside a thread pool.
+            // These signs occurred with an event loop that was 88 % busy, and with an event loop beside a thread pool.
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),
             (signs(1.25, 0.96, 1.2), CpuLimit::OneThread),
             (signs(1.98, 0.5, 2.1), CpuLimit::AllCpus),
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
-            // This case occurred with several workers, each of which computes and waits.
+            // These signs occurred with several workers, each of which computes and waits.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),

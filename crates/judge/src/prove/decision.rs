@@ -21,7 +21,8 @@ pub(super) enum Own {
     Astray,
     /// The lever certainly had hardly any effect.
     Small,
-    /// The measurement is too inexact to decide. The lever's resource may explain much of the throughput, or little.
+    /// The measurement is too inexact for a decision about the lever's resource. The lever's resource may explain much
+    /// of the throughput, or little.
     Partly,
 }
 
@@ -48,7 +49,7 @@ pub(super) enum Rival {
     None,
     /// The rival resource belongs to the verdict's bottleneck, and describes this bottleneck more precisely.
     Refines,
-    /// The rival resource belongs to another bottleneck.
+    /// The rival resource belongs to a bottleneck that the verdict does not name.
     Other,
 }
 
@@ -101,8 +102,8 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// True if the effect of the verdict's own lever was predicted before the experiment. The verdict's own
-    /// lever for `not-saturated` is a larger load, which must also have had the predicted effect.
+    /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
+    /// `not-saturated`, the verdict's own lever is a larger load. This load must also have had the predicted effect.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.

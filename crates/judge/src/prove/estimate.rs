@@ -56,10 +56,10 @@ enum Known {
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
-/// share. A small share makes a measurement of the elasticity unnecessary. The small share is also used as a bound if
-/// the interval of the regression is wider than the share. If a lever took much less than planned, the elasticity
-/// counts as unknown, even if the small share is known. The cause that kept the lever from the CPU may also have kept
-/// the slowed threads from the CPU.
+/// share. The elasticity of a resource that is hardly used need not be measured. If the interval of the regression is
+/// wider than the share of the time for which threads need the resource, this share is used as a bound. If a lever took
+/// much less than planned, the elasticity counts as unknown, even if the small share is known. The cause that kept the
+/// lever from the CPU may also have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -136,10 +136,10 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Handles two levers that slow each other's resource nearly as much as their own. Examples are the levers of a
-    /// client and of a server on the same CPUs. For levers that slow each other's resource, the equations give only the
-    /// sum of both elasticities. The elasticity of the less used resource is therefore bounded instead, which makes the
-    /// other elasticity more precise.
+    /// Handles two levers that slow each other's resource nearly as much as their own. For example, the CPU levers of a
+    /// client and of a server slow each other's resource if both processes use the same CPUs. For levers that slow each
+    /// other's resource, the equations give only the sum of both elasticities. The elasticity of the less used resource
+    /// is therefore bounded instead, which makes the other elasticity more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -169,8 +169,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
-    /// slow the resource of a bounded lever. A part of the effect of the lever in the regression, between 0 and what
-    /// the bound allows, then belongs to the bounded resource.
+    /// slow the resource of a bounded lever. If a lever in the regression also slows a bounded resource, an unknown
+    /// part of this lever's effect belongs to the bounded resource. This part lies between 0 and what the bound allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;

@@ -10,16 +10,16 @@ use crate::single::sides_of;
 use crate::thresholds::MOST;
 use crate::view::View;
 
-/// Returns true if throughput may mostly follow the speed of the server's CPU. If throughput may follow this speed, a
-/// trial with fewer CPUs is useful. Returns `None` if the effect of the speed was not measured.
+/// Returns true if throughput may mostly follow the speed of the server's CPU. If throughput may follow the CPU's
+/// speed, a trial with fewer CPUs is useful. Returns `None` if the effect of the speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs do. More load is the better test if the verdict
-/// names no device, and all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves
+/// Returns true if more load tests the verdict better than slower CPUs do. More load is the better test for a verdict
+/// that names no device, if all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves
 /// nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     if !["not-saturated", "unknown"].contains(&run.findings.bottleneck.id.as_str()) {
@@ -49,7 +49,7 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
         // These levers (more load, fewer CPUs, more source addresses) do not change limits such as workers, locks and
-        // pools. Throughput therefore does not change.
+        // pools. A limit such as a number of workers, a lock or a pool stays, so no change of throughput is predicted.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

@@ -122,8 +122,9 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the part that is certainly the largest, if any. Either the part is certainly at least half, or its estimate
-/// is at least half and its whole interval lies above all other intervals.
+/// Returns the part that is certainly the largest, if any. A part is certainly the largest if it is certainly at least
+/// half. A part is also the largest if its estimate is at least half and its whole interval lies above all other
+/// intervals.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {
@@ -143,7 +144,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
 }
 
 /// Returns the effect of the lever that has a prediction. If no lever has a prediction, returns the effect of the lever
-/// whose resource has the largest part; parts that were only bounded come last.
+/// whose resource explains most of the throughput. A share of which only a bound is known comes after all measured
+/// shares.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);
@@ -155,7 +157,7 @@ pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     predicted.or_else(largest).cloned()
 }
 
-/// Returns the smallest dose (share of its resource that a lever took) among the levers that took enough.
+/// Returns the smallest dose (share of its resource that a lever took) of all levers whose elasticity is known.
 pub(super) fn least_dose(proof: &Proof, effects: &[Effect]) -> Option<f64> {
     let acted = |effect: &&Effect| part_of(proof, &effect.lever).is_some_and(|p| p.basis != ElasticityBasis::Open);
     effects.iter().filter(acted).map(|effect| effect.dose).reduce(f64::min)

@@ -81,8 +81,8 @@ struct PredictedResponse {
     /// included.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Relative growth of the response time that each lever causes, except the lever on the rate. Each growth is
-    /// converted to the dose of the lever on the rate.
+    /// Relative growth of the response time that each lever causes, except the lever on the rate. Each value is
+    /// converted to the growth that the lever would cause with the dose of the lever on the rate.
     adds: Vec<f64>,
     /// Relative growth of the response time if all resources are slowed by the dose of the lever on the rate.
     whole: f64,
@@ -278,9 +278,9 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns one entry for each share, and a last entry for the remainder. An entry has the number of seeds whose
-    /// interval contains the true value, the mean error, and the mean half-width. A seed without an estimate counts as
-    /// right; only a few of a hundred seeds have no estimate.
+    /// Returns one entry for the share of each resource, and a last entry for the remainder. An entry has the number of
+    /// seeds whose interval contains the true value, the mean error, and the mean half-width. A seed without an
+    /// estimate counts as right; only a few of a hundred seeds have no estimate.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();

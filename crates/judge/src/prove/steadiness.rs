@@ -2,8 +2,8 @@
 //! after all levers are off.
 //!
 //! The effects of the levers are subtracted from the throughput of each slot. The residuals are averaged over stretches
-//! of eight slots. The means of the stretches scatter for two reasons: the noise of single slots, and slower changes,
-//! which other programs or the server itself cause.
+//! of eight slots. The means of these stretches of slots scatter for two reasons: noise of single slots, and slower
+//! changes. Other programs or the server itself cause the slower changes.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -17,8 +17,8 @@ use stats::{Sample, average};
 
 /// Number of slots in a stretch. Also the usual number of slots at the end of the trial, when all levers are off.
 const STRETCH: usize = 8;
-/// Minimum number of stretches for an estimate of their scatter. Also the minimum number of slots at the end, when all
-/// levers are off, for a comparison.
+/// Minimum number of stretches for an estimate of their scatter. Also the minimum number of slots with all levers off
+/// at the end of a trial, for a comparison with the earlier throughput.
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval, divided by the width of a 95 % interval (Student's t for the dozen stretches of a
 /// trial).
@@ -65,8 +65,8 @@ fn surely(ratio: &Estimate) -> f64 {
     ratio.value.ln().abs() - SURE * half
 }
 
-/// Returns the logarithm of each slot's throughput. The effects of the levers in this slot and in the preceding slot
-/// are subtracted.
+/// Returns the logarithm of each slot's throughput. From each value, the effects of the levers in this slot and in the
+/// preceding slot are subtracted.
 fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;

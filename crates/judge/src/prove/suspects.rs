@@ -115,9 +115,9 @@ fn without_connects(run: &Run, _: f64) -> f64 {
     times(trial.connect_us.mean + answered_us, answered_us - accepted_us(trial))
 }
 
-/// Returns the mean time for which a connection waits to be accepted, microseconds. By Little's law, this is the number
-/// of waiting connections divided by the accepted connections per second. The kernel completes a connect before the
-/// server accepts the connection, so the wait is part of the first request's response time.
+/// Returns the mean time for which a connection waits to be accepted, microseconds. By Little's law, the mean wait is
+/// the number of waiting connections divided by the accepted connections per second. The kernel completes a connect
+/// before the server accepts the connection, so the wait is part of the first request's response time.
 fn accepted_us(trial: &Trial) -> f64 {
     let Some(server) = &trial.server else { return 0.0 };
     let waiting = server.recording.sum("listen.queue", trial.measured.window, |_| true).value();

@@ -1,14 +1,14 @@
 //! Effect of a lever that is tested in turns: in pairs of loads, one load without the lever and one with the lever. The
 //! effect is the geometric mean of the ratios within pairs, with Student's interval. Slow changes of the machine cancel
-//! within a pair.
+//! within a pair of loads.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns the effect of a lever that was tested in turns. If there are too few pairs, the error message says how many
-/// are needed.
+/// Returns the effect of a lever that was tested in turns. If there are too few pairs of loads, the error message says
+/// how many are needed.
 pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
     let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
@@ -29,8 +29,8 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 /// Comparison of a measured effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to "no effect". At least a part of the interval does not
-    /// exceed the prediction by far.
+    /// The whole interval is nearer to the prediction than to "no effect". At least a part of the effect's interval
+    /// does not exceed the prediction by far.
     Confirmed,
     /// The whole interval exceeds the prediction by far. The lever has an effect, but not for the predicted reason.
     Exceeded,
@@ -45,8 +45,8 @@ pub(super) enum PredictionCheck {
 /// The prediction is confirmed if the whole interval lies beyond the midpoint between "no effect" and the prediction.
 /// The prediction is exceeded if the whole interval lies beyond one and a half times the predicted effect. The largest
 /// possible prediction means "at least", so it cannot be exceeded. The prediction is refuted if the effect is certainly
-/// a very small part of the predicted effect. A larger part refutes nothing, because another limit may stop a growth of
-/// throughput early.
+/// a very small part of the predicted effect. A larger part of the predicted effect refutes nothing, because another
+/// limit may stop a growth of throughput early.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {

@@ -108,9 +108,9 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence: confidence * worst.signal().chance(), sentence, evidence }
 }
 
-/// Decides from the client's counters, without the server's. If the client resent SYNs but hardly any other segment,
-/// the server's accept queue was full. The counts cover the whole trial, because the kernel sends a dropped SYN again
-/// only after a second.
+/// Decides whether the accept queue was full, from the client's counters alone. If the client resent SYNs but hardly
+/// any other segment, the server's accept queue was full. Segments of the whole trial count, because the kernel sends a
+/// dropped SYN again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;

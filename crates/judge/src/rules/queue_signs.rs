@@ -1,6 +1,6 @@
-//! Evidence for a queue inside the server. The evidence is the queue itself, growing response times, or a matching
-//! count. A count (such as the number of threads) matches if it equals the number of requests handled at a time. The
-//! module also makes evidence about disks and shared CPUs.
+//! Evidence for a queue inside the server. The evidence is the queue itself, growing response times, or a count (such
+//! as the number of threads) that equals the number of requests handled at a time. The module also makes evidence about
+//! disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -99,8 +99,8 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         figure(own),
         percent(stalled)
     );
-    // The pressure covers the whole host, and also counts threads that sleep in io_uring. As evidence, the pressure
-    // therefore needs a disk that is at work.
+    // The I/O pressure covers the whole host, and also counts threads that sleep in io_uring. As evidence, the I/O
+    // pressure therefore needs a disk that is at work.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))

@@ -110,8 +110,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     }
 }
 
-/// Returns true if many requests of this load wait for the full upstream. Without this test, the upstream may be full
-/// because of other clients.
+/// Returns true if many requests of this load wait for the full upstream. Without this check, an upstream that is full
+/// because of other clients would be taken for the limit.
 fn waits_behind(facts: &Facts<'_>) -> bool {
     let busy = || {
         let (view, full) = (facts.crowded_server()?, upstreams::full(&facts.upstreams)?);
@@ -175,7 +175,7 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));
     }
-    // Even one worker sustains the rate of one client, so a result below one worker is impossible.
+    // Even one worker sustains the rate of one client, so an estimate of less than one worker is impossible.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
             "at most {} of the rate of one client completed: a fixed number of workers would keep that rate",
@@ -339,8 +339,8 @@ mod tests {
         }
     }
 
-    /// Each connection has its own limit of streams. More connections would therefore complete more requests, and
-    /// nothing in the server is full.
+    /// Each connection has its own limit of streams. With more connections, the server would complete more requests,
+    /// because nothing in the server is full.
     #[test]
     fn a_limit_of_streams_is_told_where_more_connections_would_still_bring_more() {
         let eight = |t: &mut run::Trial, p: &crate::planted::Point| {

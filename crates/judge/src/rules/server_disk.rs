@@ -148,8 +148,8 @@ mod tests {
         assert_eq!(b.id, "server-disk", "{b:#?}");
     }
 
-    /// A client that uses io_uring sleeps in the ring. The kernel counts this sleep as waiting for I/O: 66 % of the
-    /// time, although the disk is idle.
+    /// A client that uses io_uring sleeps in the ring. The kernel counts the sleep in the ring as waiting for I/O: 66 %
+    /// of the time, although the disk is idle.
     #[test]
     fn pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk() {
         let mut run = PlantedRun::new(20_000.0, 200.0)

@@ -343,8 +343,8 @@ mod tests {
     }
 
     /// This case occurred with a Node.js server whose only thread was full: it refused requests with status 503 while
-    /// ten others waited. An earlier version was certain of a limit on purpose, because the thread used less than half
-    /// of the host's CPUs.
+    /// ten others waited. An earlier version of this rule was certain of a deliberate limit, because the thread used
+    /// less than half of the host's CPUs.
     #[test]
     fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
         let refusing = |thread: f64| {

@@ -6,8 +6,9 @@
 //! includes the gaps between paced packets. With pacing, the kernel reports 24 to 50 % for a transfer that only the
 //! window limits.
 //!
-//! The kernel's figures therefore only show which sender to examine. Two other figures decide: the bytes per round trip
-//! divided by the window, and the share of a request's time in which data waited.
+//! The kernel's figures therefore only show which sender to examine. The verdict depends on two other figures. The
+//! first is the bytes per round trip, divided by the window. The second is the share of a request's time in which data
+//! waited at the sender.
 
 use run::{FigureUnit, Trial};
 
@@ -48,9 +49,10 @@ pub(super) const RULE: Rule = Rule {
 
 /// Limit that may make a sender wait.
 struct Limit {
-    /// Counter of the share of the sending time for which the limit blocked a sender, as the kernel counts it.
+    /// Counter of the share of the sending time for which the window or buffer blocked a sender, as the kernel counts
+    /// it.
     share: &'static str,
-    /// Counter of the sampled connections that the limit blocked when they were sampled.
+    /// Counter of the sampled connections that the window or buffer blocked when they were sampled.
     standing: &'static str,
     /// Counter of the size of the window or buffer, bytes.
     room: &'static str,

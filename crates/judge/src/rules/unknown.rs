@@ -22,8 +22,8 @@ pub(super) const RULE: Rule = Rule {
     waits: true,
     tier: Tier::LeftOver,
     judge,
-    // Only `loadline explain` prints this advice. A verdict gets the advice of `verdict::advice_without_a_cause`
-    // instead.
+    // Only `loadline explain` prints this advice. The verdict of a run gets the advice of
+    // `verdict::advice_without_a_cause`, not this advice.
     advice: &[
         "Read the counters listed under \"Not known\": run on the server's host, as root, or name its process with --server-pid.",
     ],

@@ -159,9 +159,9 @@ impl<'a> ServerCpu<'a> {
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
     /// mainly responsible. The function tests the generator if `generator` is true, else the server. Returns 0 for the
-    /// side that uses less CPU time. Other programs lower the probability: one factor is the busier side's CPU time,
-    /// divided by the sum of this time and the CPU time of other programs. If other programs do more than half of the
-    /// work, the probability is low.
+    /// side that uses less CPU time. Other programs lower the probability. One factor of the probability is the busier
+    /// side's CPU time, divided by the sum of this time and the CPU time of other programs. If other programs do more
+    /// than half of the work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());
@@ -186,8 +186,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the thread that is most likely full. If CPUs are free, a thread that waits for a CPU may not use them,
-    /// so the wait shows a full thread. If all CPUs are full, every thread waits. The wait therefore counts in
-    /// proportion to the probability that CPUs are free.
+    /// so the wait shows a full thread. If all CPUs are full, every thread waits for a CPU. The wait therefore counts
+    /// in proportion to the probability that CPUs are free.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, given) = (1.0 - self.filled(), self.view.given());

@@ -56,8 +56,8 @@ fn network(seed: u64) -> (f64, bool) {
     (x * (1.0 - draw.exponential(UNSEEN)).max(0.0), elasticity > 0.5)
 }
 
-/// Among simulated threads with about equal busy shares, some are the limit. The share of threads that are the limit
-/// must be close to the probability that the signal states.
+/// Of the simulated threads with about equal busy shares, only some limit the throughput. The share of threads that are
+/// the limit must be close to the probability that the signal states.
 #[test]
 fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
     let draws: Vec<(f64, bool)> = (1..=DRAWS).map(|seed| network(seed.wrapping_mul(0x51_7cc1))).collect();

@@ -31,16 +31,16 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
 /// cheaper. Of equally cheap settings, returns the setting with the largest capacity.
 ///
-/// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The bound cannot show
-/// how many CPUs the setting needs per request. The goal may be the fewest CPUs per request. If a setting with only a
-/// lower bound may then be as cheap as the cheapest setting with a known capacity, the function returns no cheapest
-/// setting.
+/// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The lower bound of a
+/// capacity cannot show how many CPUs the setting needs per request. The goal may be the fewest CPUs per request. If a
+/// setting with only a lower bound may then be as cheap as the cheapest setting with a known capacity, the function
+/// returns no cheapest setting.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
     let best = priced().filter(|(_, step, _)| counts(step)).min_by(|a, b| order(&a.2, &b.2));
-    // A setting whose lower bound misses the expectations may be enough after all. A setting whose lower bound meets
-    // the expectations may need fewer CPUs per request than the bound shows.
+    // A setting whose lower bound of the capacity misses the expectations may still meet them. A setting whose lower
+    // bound meets the expectations may need fewer CPUs per request than the bound shows.
     let is_open = |step: &SizeStep, (cost, _): Price| {
         let known = best.as_ref().is_some_and(|(.., best)| best.0 <= cost);
         step.at_least && if goal == SizeGoal::Cpus { !step.meets && !known } else { step.meets }

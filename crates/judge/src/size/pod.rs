@@ -7,8 +7,8 @@ use run::{PodAmounts, PodResources, SizeStep};
 const MILLI: u32 = 1000;
 
 /// Returns the resources of a container with a setting. Each replica is a container and gets an equal share of the
-/// setting. The requested resources equal the limits, because the measured capacity needs all of the CPU time.
-/// Kubernetes also evicts Pods whose requests equal their limits last.
+/// setting's CPU time and memory. The requested resources equal the limits, because the measured capacity needs all of
+/// the CPU time. Kubernetes also evicts Pods whose requests equal their limits last.
 pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
     let containers = f64::from(step.setting.replicas.unwrap_or(1).max(1));
     let cpu = format!("{}m", (f64::from(MILLI) * step.cost_cpus? / containers).ceil());

@@ -49,8 +49,8 @@ fn memory(trial: &Trial) -> Option<f64> {
     trial.server.as_ref()?.counters.get(&CounterId("process.rss".into()))?.value().and_then(positive)
 }
 
-/// Predicts the capacity with a setting from the run of another setting. If this is impossible, the error message gives
-/// the reason.
+/// Predicts the capacity with a setting from the run of another setting. If the prediction is impossible, the error
+/// message gives the reason.
 pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
     let change = Change {
         quota_cpus: setting.quota,

@@ -61,8 +61,8 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// Of two loads, the first has a single client. The second has a higher rate only because other programs slowed the
-/// first.
+/// Of two loads, the first has a single client. The second load has a higher rate than the first only because other
+/// programs slowed the first.
 #[test]
 fn a_load_that_fills_an_upstream_is_not_called_light() {
     let of_two_loads = |app_cpus| {

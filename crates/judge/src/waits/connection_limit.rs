@@ -61,8 +61,8 @@ fn keeps(trial: &Trial) -> bool {
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
 }
 
-/// Returns true if the server closes connections beyond a limit. The number of open connections then varies a little,
-/// and the clients want more connections than the server ever had at a time.
+/// Returns true if the server closes connections beyond a limit. With a limit on connections, the number of open
+/// connections varies a little, and the clients want more connections than the server ever had at a time.
 fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
     let wanted = match &trial.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -92,7 +92,7 @@ mod tests {
         Run { trials: vec![trial], ..Run::default() }
     }
 
-    /// Returns the advice that the limit adds to a verdict with this ID.
+    /// Returns the advice that the limit on connections adds to a verdict with this ID.
     fn advice(id: &str, run: &Run) -> Vec<String> {
         let mut verdict = Bottleneck { id: id.into(), ..Bottleneck::default() };
         explain_connection_limit(&mut verdict, run, WordOrder::WaitsFirst);

@@ -119,8 +119,8 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
 /// Returns the command that takes most of a database's time. Returns `None` if the database is not always busy with
 /// commands, one at a time.
 ///
-/// A database without enough CPU time executes commands for only a part of the time. Commands for at least half of the
-/// time are therefore enough if the samples of the database's process show a thread that is always ready to run.
+/// A database without enough CPU time executes commands for only a part of the time. If samples show that a thread of
+/// the database is always ready to run, a database that executes commands for half of the time counts as always busy.
 fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());

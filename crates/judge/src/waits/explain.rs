@@ -134,8 +134,8 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true if a count only reflects the size of a pool of connections. Counts that only reflect the pool are
-/// counts of connections, and to counts of the peer's processes, such as a database's backends.
+/// Returns true if a count only reflects the size of a pool of connections. Counts of connections only reflect the
+/// pool's size, and so do counts of the peer's processes, such as a database's backends.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }

@@ -12,7 +12,7 @@ use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 /// file. Returns `None` if the samples are so few that chance may explain the result.
 ///
 /// A holder that is ready to run waits for a CPU. Other programs of the machine decide how often the holder waits for a
-/// CPU. Samples of a ready holder therefore count only if there are hardly any other samples.
+/// CPU. Samples of a holder that waits for a CPU count only if there are hardly any other samples of this holder.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     // No thread waits for a lock that it has. If a holder seems to wait for its own lock, the thread got the lock after
     // its state was read, so the state is left out.

@@ -88,8 +88,8 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The memory of a mutex shows that the mutex is a lock. The memory of a semaphore does not, because the semaphore
-    // may belong to a queue of work.
+    // The memory of a mutex shows that the mutex is a lock. The memory of a semaphore does not show a lock, because the
+    // semaphore may belong to a queue of work.
     let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }

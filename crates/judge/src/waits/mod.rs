@@ -1,8 +1,8 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
 //! Threads that wait for a lock have requests. Idle threads of a pool also wait for one futex (the futex of their work
-//! queue), but have no request. To distinguish the two cases, [`requests`] compares two numbers: the requests that were
-//! read but not answered, and the threads that are active or wait.
+//! queue), but have no request. To distinguish threads with a request from threads without one, [`requests`] compares
+//! two numbers: the requests that were read but not answered, and the threads that are active or wait.
 //!
 //! If the number of requests is unknown, a lock of the program itself counts only if this lock is a mutex that stores
 //! its owner. The owner of this mutex must also be active.
@@ -73,7 +73,8 @@ pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) 
     queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
 }
 
-/// Returns true if the sampled trial has enough samples. With fewer samples, all samples may agree by chance.
+/// Returns true if the sampled trial has enough samples for a conclusion about waits. With fewer samples, all samples
+/// may agree by chance.
 pub(crate) fn has_enough_samples(run: &Run) -> bool {
     let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
     let of_databases = run.sampled_databases().iter().map(|database| database.samples);
@@ -82,8 +83,8 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
     chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
-/// Returns the causes for which requests wait. Causes inside databases come first. After them, the causes with more
-/// waiting threads come first.
+/// Returns the causes for which requests wait. Causes inside databases come first. The causes inside databases are
+/// followed by the other causes, those with more waiting threads first.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);

@@ -6,7 +6,7 @@ use super::activity::{Activity, part_of};
 use super::requests::Requests;
 use crate::thresholds::WAIT_MOSTLY;
 
-/// Usual names of the locks.
+/// Usual name of each kind of runtime lock.
 const NAMES: &[(MonitorKind, &str)] = &[
     (MonitorKind::JavaMonitor, "a Java monitor (synchronized)"),
     (MonitorKind::RubyLock, "Ruby's interpreter lock (GVL)"),

@@ -113,7 +113,8 @@ fn a_mutex_with_an_owner_needs_no_account_of_requests() {
 
 #[test]
 fn idle_workers_that_wait_for_one_futex_are_no_lock() {
-    // A pool of 16 threads has one request. The futex of its idle threads looks like a lock with 15 waiting threads.
+    // A pool of 16 threads has one request. The futex of the pool's idle threads looks like a lock with 15 waiting
+    // threads.
     for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
         let mut profile = locked(kind);
         profile.clients = Some(clients(1.0, 0.0));
@@ -137,7 +138,7 @@ fn a_leader_that_waits_for_work_holds_no_lock_that_counts() {
 
 #[test]
 fn requests_that_wait_elsewhere_leave_the_cause_open() {
-    // An event loop has read 64 requests. Most threads of its pool of four are idle.
+    // An event loop has read 64 requests. Most threads of the event loop's pool of four threads are idle.
     let mut profile = process(5.0, &[(ThreadState::Futex, "0x10", 3.0), (ThreadState::OnCpu, "", 2.0)]);
     profile.futexes =
         vec![FutexProfile { waiting: 3.0, users: 4, active: 1.0, ..locked(FutexKind::Semaphore).futexes[0].clone() }];

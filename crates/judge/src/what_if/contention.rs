@@ -1,10 +1,11 @@
 //! Contention: clients slow each other by more than waiting for the same resources, through locks, caches and coherence
 //! traffic.
 //!
-//! The queueing network explains the effect of queues. If added clients raise the throughput by less than the network
-//! predicts, the cause is contention. The loss is described by the Universal Scalability Law (N. Gunther, *Guerrilla
-//! Capacity Planning*, 2007). The law is fitted to the measured rate divided by the predicted rate. A fit to the
-//! measured rate alone would take any full resource for contention.
+//! The queueing network already contains the effect of queues on the throughput. If added clients raise the throughput
+//! by less than the network predicts, the cause is contention. The loss is described by the Universal Scalability Law
+//! (N. Gunther, *Guerrilla Capacity Planning*, 2007). The Universal Scalability Law is fitted to the measured rate
+//! divided by the rate that the queueing network predicts. A fit to the measured rate alone would take any full
+//! resource for contention.
 //!
 //! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the clients that were tried, the loss is
 //! assumed constant.
@@ -20,9 +21,9 @@ use stats::{NORMAL_95, normal};
 /// Loss of throughput with more clients, by the Universal Scalability Law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contention {
-    /// Contention coefficient of the law, with the half-width of its 95 % interval.
+    /// Contention coefficient of the Universal Scalability Law, with the half-width of its 95 % interval.
     sigma: (f64, f64),
-    /// Coherency coefficient of the law, with the half-width of its 95 % interval.
+    /// Coherency coefficient of the Universal Scalability Law, with the half-width of its 95 % interval.
     kappa: (f64, f64),
     /// Clients of the trial that the network describes. The network's demands already include the loss of throughput at
     /// that trial's number of clients.

@@ -5,13 +5,13 @@ use run::LoadPoint;
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
 
-/// Maximum number of users for which the network is solved. More users need more computing time.
+/// Maximum number of users for which the network is solved. For more users, the solution would take too long.
 pub(super) const MOST_USERS: u32 = 100_000;
 /// Number of points of the curve up to the rate in question. Beyond the rate in question, the curve has the same number
 /// of points.
 const POINTS: u32 = 10;
 
-/// Returns the curve up to twice the load in question, and up to at most [`MOST_USERS`] users.
+/// Returns the curve up to twice the load of `then`, and up to at most [`MOST_USERS`] users.
 pub(super) fn curve(then: &Model) -> Vec<LoadPoint> {
     match then.arrivals {
         Some(rate) => against_arrivals(then, rate),

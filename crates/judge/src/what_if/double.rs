@@ -14,8 +14,8 @@ const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", 
 /// Largest factor by which resources may grow. Advice to give a resource more than 16 times its size would be useless.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
-/// Returns the resources that would be full before the server reaches twice its capacity. The first resource is full at
-/// the lowest rate.
+/// Returns the resources that would be full before the server reaches twice its capacity. The resources are in the
+/// order in which they become full as the rate grows.
 ///
 /// Returns an empty list if no rate met the objective, or if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
@@ -37,17 +37,19 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
 }
 
-/// Returns the resources that are full below a rate. The first resource is full at the lowest rate.
+/// Returns the resources that are full below a rate. The resources are in the order in which they become full as the
+/// rate grows.
 fn short(model: &Model, target: f64) -> Vec<Part> {
     let mut parts: Vec<Part> = model.resources().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
     parts
 }
 
-/// Returns the factor by which the throughput limit of the resources must grow for twice the capacity. The factor is 2,
-/// or more if clients slow each other.
+/// Returns the factor by which the highest rate that the resources allow must grow to double the capacity. The factor
+/// is 2, or more if clients slow each other.
 ///
-/// Returns 2 if even the largest factor is too small. The answer then shows the capacity with twice the limit.
+/// Returns 2 if even the largest factor is too small. The result then shows the capacity that twice the throughput
+/// limit gives.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

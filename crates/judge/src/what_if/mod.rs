@@ -46,8 +46,8 @@ const FEW_DRAWS: usize = 40;
 /// Number of users above which the bootstrap makes fewer draws.
 const MANY_USERS: u32 = 5_000;
 
-/// Predicts the effect of a change. The error message gives the reason if no prediction is possible. For example, the
-/// run lacks data, the change is empty or contradictory, or the limit is deliberate.
+/// Predicts the effect of a change. The error message gives the reason if no prediction is possible. A prediction is
+/// impossible, for example, if the run lacks data, the change is empty or contradictory, or the limit is deliberate.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
@@ -132,7 +132,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
 }
 
 /// Returns one answer for each bootstrap draw. Each draw has the mean demands of randomly selected trials. Returns
-/// `None` if there are too few trials.
+/// `None` if the run has too few trials for a bootstrap.
 fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_WINDOWS {
         return None;

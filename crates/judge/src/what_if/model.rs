@@ -31,7 +31,7 @@ const THREADS: &str = "server-single-thread";
 /// ID of the verdict that the server's CPU quota runs out.
 const QUOTA: &str = "server-cpu-quota";
 
-/// CPU of the server: the demand of a request, and three limits. The lowest limit counts.
+/// CPU of the server: the demand of a request, and three limits. The lowest of the three limits applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
     /// CPU time of the server per request, seconds.
@@ -40,7 +40,7 @@ pub(super) struct ServerCpu {
     pub(super) beside_s: f64,
     /// CPUs that the server may use.
     pub(super) cpus: f64,
-    /// Number of threads that work; infinite if unknown.
+    /// Number of the server's threads that work; infinite if unknown.
     pub(super) threads: f64,
     /// CPUs of the control group's quota; infinite without a quota.
     pub(super) quota: f64,
@@ -147,8 +147,8 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). All
-    /// workers of this network are in use, so further clients wait for a worker.
+    /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). In this
+    /// queueing network, all workers are in use, so further clients wait for a worker.
     ///
     /// A run with a single load level cannot distinguish a limited number of workers from a delay of each request.
     /// Returns `None` if the run has several load levels, no unexplained time, or a known number of workers.
@@ -176,7 +176,7 @@ impl Model {
             (THREADS, Some(cpu)) => cpu.threads *= factor,
             (QUOTA, Some(cpu)) => cpu.quota *= factor,
             (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
-            // A faster link carries a request in less time. All other resources grow in number.
+            // A faster link carries a request in less time. A change of any other resource changes its number of units.
             (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
             _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
         }
@@ -244,8 +244,8 @@ fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     unnamed.or(known)
 }
 
-/// Returns the response time with one client in seconds. The wait for a quota is left out, because this wait is not the
-/// work of a request.
+/// Returns the response time with one client in seconds. The wait for a CPU quota is not part of the returned time,
+/// because a request does no work while it waits for the quota.
 fn unloaded_s(unloaded: &Trial) -> Option<f64> {
     let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
     Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))

@@ -13,7 +13,7 @@ pub(crate) struct Slowed {
     model: Model,
 }
 
-/// Makes the network of a trial. Returns `None` if the trial has no good answers.
+/// Makes the queueing network of a trial. Returns `None` if the trial has no good answers.
 pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
     let mut model = Model::of(facts, trial, "")?;
     model.leave_elsewhere();

@@ -41,20 +41,20 @@ pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Solves the network for users under a cap (the rate that quotas allow). The response time includes the wait for the
-/// cap, by Little's law.
+/// Solves the network for users under a cap (the rate that quotas allow). By Little's law, the returned response time
+/// includes the wait that the cap causes.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)
 }
 
-/// Returns the rate in requests per second at which the first resource is full.
+/// Returns the lowest rate, in requests per second, at which one of the resources is full.
 pub(super) fn most(model: &Model) -> f64 {
     model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the rate at which the first resource is full, lowered by contention. The number of requests in flight is
-/// taken as if no request waited.
+/// Returns the rate at which one of the resources becomes full, reduced by the loss to contention. The number of
+/// requests in flight is taken as if no request waited.
 pub(super) fn most_with(model: &Model) -> f64 {
     let most = most(model);
     model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))

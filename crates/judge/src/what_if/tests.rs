@@ -142,7 +142,7 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
 }
 
 /// A shaper limits the link to 8 % of the interface's rate, and the shaper's queue is full. The measured rate is
-/// therefore the rate of the link.
+/// therefore the maximum rate of the link.
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     // In each direction, a request has two packets with 700 bytes together, or 748 bytes with framing. The rate is 100
@@ -192,7 +192,8 @@ fn changes_are_made_together() {
     assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
 }
 
-/// The resource that is full first comes first. Twice the capacity needs about twice as much of this resource.
+/// The resource that is full first comes first. To double the capacity, about twice as much of the first listed
+/// resource is needed.
 #[test]
 fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     let needed = full().findings.what_if;
@@ -251,8 +252,8 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     }
 }
 
-/// In the run, each cycle of a user took 100 ms, of which 90 ms were think time. Users keep this think time unless the
-/// change sets another think time.
+/// In the run, each cycle of a user took 100 ms, of which 90 ms were think time. Users keep the think time of the run
+/// unless the change sets another think time.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();
@@ -287,7 +288,8 @@ fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     assert!(none.assumptions.iter().any(|a| a.contains("no rate holds")), "{:?}", none.assumptions);
     let (before, some) = with(Some(200_000.0), 0.02);
     assert!(some.capacity.value > 0.5 * before && some.capacity.value <= before, "{before}: {some:#?}");
-    // No limit was set. The default limit is ten times the median of a single client, so it grows with this median.
+    // The user set no limit on the response time. The default limit is ten times the median of a single client, so it
+    // grows with this median.
     let (before, own) = with(None, 0.02);
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
@@ -308,12 +310,13 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
-/// The next bottleneck and the answer of `what-if` come from one network. The next bottleneck and `what-if` give a
-/// resource the same limit, and no measured rate exceeds this limit.
+/// The next bottleneck and the answer of `what-if` are computed from one queueing network. The next bottleneck and
+/// `what-if` give a resource the same limit, and no measured rate exceeds this limit.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
-    // The first run is unchanged. In the second run, the generator uses more than half of its thread.
+    // The first run is unchanged. In the second of the two compared runs, the generator uses more than half of its
+    // thread.
     let busy = |p: &crate::planted::Point| p.x / p.capacity * 0.6e6;
     let both = |planted: &crate::planted::Planted| {
         let alone = (planted.plant)();
@@ -361,8 +364,8 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     assert!(answer.resources.iter().all(|resource| resource.at_least), "{:?}", answer.resources);
 }
 
-/// One thread is 88 % busy at the plateau. The thread counts as full there, so the predicted rate of more users is the
-/// highest measured rate.
+/// One thread is 88 % busy at the plateau. The model treats the thread as full at the plateau, so the predicted rate of
+/// more users is the highest measured rate.
 #[test]
 fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;

@@ -24,8 +24,8 @@ pub(super) struct Today {
 
 impl Today {
     /// Returns the capacity before a change of resources. The time that the change adds to each answer is taken from
-    /// the limits that the objective names. Default limits are unchanged, because they grow with the response time of
-    /// one client.
+    /// the limits that the objective names. Default limits stay unchanged, because a default limit grows with the
+    /// response time of one client, and so with the added time.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;
         let found = run.findings.capacity.as_ref().filter(|c| c.held);
@@ -41,7 +41,8 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("the change makes every answer {} longer", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // The two capacities must come from one method, so the run's own estimate is not used.
+        // The capacities with and without the added time must come from one method, so the run's own estimate is not
+        // used.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {

@@ -1,6 +1,6 @@
-//! Linear regression through the origin for a value that consists of parts with known shares. The scatter is
-//! proportional to the value. Intervals use Student's t, and outlying rows have less weight (P. Huber, *Robust
-//! Statistics*, 1981).
+//! Linear regression through the origin for a value that consists of parts with known shares. The regression assumes
+//! that the scatter of a value is proportional to the value. Intervals use Student's t, and outlying rows have less
+//! weight (P. Huber, *Robust Statistics*, 1981).
 
 use super::robust::{dot, gram, inverse, weighted};
 use crate::number::median;
@@ -45,7 +45,7 @@ pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<C
         weights = sure.iter().zip(&off).map(|(w, off)| w * (most / off.abs().max(1e-300)).min(1.0)).collect();
         fit = weighted(y, rows, &weights)?;
     }
-    // A residual beyond the limit counts as a residual at the limit.
+    // A residual beyond `OUTLIER_SD` standard deviations counts as a residual of `OUTLIER_SD` standard deviations.
     let most = OUTLIER_SD * scale(&off, freedom);
     let near: f64 = off.iter().filter(|off| off.abs() <= most).count() as f64;
     let squares: f64 = off.iter().map(|off| off.abs().min(most).powi(2)).sum();

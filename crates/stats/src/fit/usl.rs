@@ -16,7 +16,7 @@ pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
     lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }
 
-/// A fitted law.
+/// A fitted Universal Scalability Law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
     /// Throughput of one client in requests per second.

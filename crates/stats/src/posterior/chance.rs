@@ -1,7 +1,7 @@
 //! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile with
-//! the limit. Instead, it uses a binomial distribution of the late requests. The number of draws of this distribution
-//! is the number of independent answers that carry as much information as the window. The idea is from early stopping
-//! in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! the limit. The module uses a binomial distribution of the late requests instead. The number of draws of this
+//! distribution is the number of independent answers that carry as much information as the window. The binomial test of
+//! late requests comes from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
@@ -19,8 +19,8 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     match constraint.kind {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // `thought` is the prior probability that the true share is at most `allowed`. The prior probability is
-            // almost zero if few requests may be late.
+            // `thought` is the prior probability that the true share is at most `allowed`. If the objective allows only
+            // few late requests, this prior probability is almost zero.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)

@@ -130,7 +130,7 @@ impl CapacityModel {
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
         // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second.
-        // The model's formula for the share of late answers requires this factor.
+        // The model's formula for the share of late answers requires the factor `exp(steep / c)`.
         let variance = self.scatter.map(|services| services / self.full);
         let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
         share.map_or(steady, |share| share.max(MIN_LATE_SHARE).ln().min(steady)).min(MAX_LATE_LN)

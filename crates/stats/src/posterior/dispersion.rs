@@ -29,8 +29,8 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
 
 /// Returns, for each window, the number of answers that carry as much information as one independent draw. For random
 /// arrivals, the number of answers is twice the product of the rate and the relaxation time of an M/M/1 queue, times
-/// `scale`. For arrivals at equal intervals, the constants of this module reduce the number. The constants also limit
-/// the number. Each window is worth at least one draw.
+/// `scale`. For arrivals at equal intervals, the constants of this module reduce the number. The constants of this
+/// module also limit the number of answers per draw. Each window is worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

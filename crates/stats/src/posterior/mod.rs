@@ -10,11 +10,11 @@
 //! Here `c` is the capacity. `steep` is the elasticity of the share with respect to the rate, at the capacity. For
 //! M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
-//! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth
-//!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. This value is twice
-//!   the product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows scatter more or
-//!   less than this dispersion predicts, the dispersion is scaled.
-//! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which this function reaches 0.
+//! - Answers of one window are not independent draws, because a long queue stays long for a while. A window counts as
+//!   `answered / dispersion` independent draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. This value
+//!   is twice the product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows
+//!   scatter more or less than this dispersion predicts, the dispersion is scaled.
+//! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which `ln P(rate)` reaches 0.
 //!
 //! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval
 //! may be asymmetric.

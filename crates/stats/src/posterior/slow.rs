@@ -1,11 +1,11 @@
-//! Widens an interval because a machine may change more slowly than one run can show. The widening depends on the
-//! changes that the run observed. On a shared machine, the CPU time of a request varies over seconds and minutes about
-//! as much as over hours. Variation that is equally large at all time scales is flicker noise with a flat Allan
-//! deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between this run and the next one
-//! is therefore predicted from two observations in this run. The first observation is the change of speed between
-//! windows. The second observation is the difference between the saturation rate of the closed loop, which came first,
-//! and the saturation rate of the open loop. Both observations are reduced by the amount that even a steady machine
-//! shows.
+//! Widens an interval because a machine may change more slowly than one run can show. The more the machine's speed
+//! changed during the run, the more the interval is widened. On a shared machine, the CPU time of a request varies over
+//! seconds and minutes about as much as over hours. Variation that is equally large at all time scales is flicker noise
+//! with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between this
+//! run and the next one is therefore predicted from two observations in this run. The first observation is the change
+//! of speed between windows. The second observation is the difference between the saturation rate of the closed loop,
+//! which came first, and the saturation rate of the open loop. From each of the two observations, the change that even
+//! a steady machine shows is subtracted.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -16,8 +16,9 @@ const STEADY_SCATTER: f64 = 0.02;
 /// Distance, in logarithms, between the saturation rates that a closed and an open loop measure on a steady machine.
 const STEADY_APART: f64 = 0.05;
 /// Expected change between runs, as a share of the change observed within a run. The measured capacities of six runs on
-/// one machine differed by 12 %. Without this widening, two of the six intervals contained the median capacity. With
-/// the widening, five of the six intervals contained the median capacity.
+/// one machine differed by 12 %. Without the widening by this share, only two of the six runs had an interval that
+/// contained the median capacity. With the widening by this share, five of the six runs had an interval that contained
+/// the median capacity.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.
@@ -53,9 +54,9 @@ mod tests {
     fn only_a_run_with_slow_changes_gets_a_wider_interval() {
         assert!((half(0.01, 1000.0) - 0.03).abs() < 1e-9, "{}", half(0.01, 1000.0));
         assert!((half(0.01, 1040.0) - 0.03).abs() < 1e-9, "a closed loop that is a little off");
-        // Expected: 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the interval's own 3 %.
+        // Expected half-width: 1.96 * 0.5 * sqrt(0.1^2 - 0.02^2), combined with the interval's own 3 %.
         assert!((half(0.1, 1000.0) - 0.101).abs() < 0.002, "{}", half(0.1, 1000.0));
-        // Expected: 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2), combined with the interval's own 3 %.
+        // Expected half-width: 1.96 * 0.5 * sqrt(ln(1.2)^2 - 0.05^2), combined with the interval's own 3 %.
         assert!((half(0.01, 1200.0) - 0.174).abs() < 0.004, "{}", half(0.01, 1200.0));
     }
 }

@@ -6,8 +6,8 @@
 //! the scatter becomes large and the interval wide. For each scatter, the likelihood of a window is its likelihood at
 //! constant speed, smoothed over the logarithm of the capacity.
 
-/// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small values are more
-/// probable, because most machines are steady.
+/// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small deviations are
+/// more probable, because most machines are steady.
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
 /// Number of points that represent a normal density.
 const POINTS: i64 = 11;
@@ -52,8 +52,8 @@ impl Kernel {
     }
 }
 
-/// Returns, for each kernel, the log likelihood of all windows together at each capacity. The likelihood of each window
-/// is smoothed by the kernel.
+/// Returns, for each kernel, the log likelihood of all windows together at each capacity. Each kernel (a normal
+/// density) smooths the likelihood of each window.
 pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut all: Vec<Product> = kernels.iter().map(|_| Product::new(windows.first().map_or(0, Vec::len))).collect();
     for window in windows {

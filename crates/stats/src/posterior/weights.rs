@@ -23,7 +23,8 @@ impl Posterior {
         rows.into_iter().map(|(c, w)| (c, w / all)).collect()
     }
 
-    /// Returns a range of rates, in logarithms. No rate outside has more than a millionth of the weight.
+    /// Returns the range of capacities, in logarithms, outside of which no capacity has more than a millionth of the
+    /// posterior weight.
     pub(super) fn span(&self) -> (f64, f64) {
         let rates = self.rates();
         let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());

@@ -33,14 +33,16 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
     family.whole()
 }
 
-/// A queueing network with its variants. Each variant lacks some of the stations with several servers. The probability
-/// that a station is empty is computed from the throughput of the variant without the station. The alternative, 1 minus
-/// the probabilities of all other states, would lose all digits if there are many servers.
+/// A queueing network, and variants of this network that lack some stations. Each variant lacks some of the stations
+/// with several servers. The probability that a station is empty is computed from the throughput of the variant without
+/// the station. The alternative, 1 minus the probabilities of all other states, would lose all digits if there are many
+/// servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.
     several: Vec<usize>,
-    /// Variants of the network. Bit `i` of the index is set if the variant lacks station `several[i]`.
+    /// Variants of the network that lack some of the stations with several servers. Bit `i` of a variant's index in
+    /// this list is set if the variant lacks the station `several[i]`.
     members: Vec<Member>,
 }
 
@@ -97,9 +99,9 @@ impl Member {
         }
     }
 
-    /// Updates the probabilities of the numbers of requests at a station after one client was added. The probabilities
-    /// follow from the balance between neighbouring states. The probability that the station is empty follows from
-    /// `without`, the throughput of the network without this station.
+    /// Updates the probabilities of the numbers of requests at a station after one client was added. Each probability
+    /// follows from the balance of arrivals and departures between neighbouring numbers of requests. The probability
+    /// that the station is empty follows from `without`, the throughput of the network without this station.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {
@@ -155,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_station_with_several_servers_is_the_machine_repairman_model() {
-        // The model is M/M/3 with 5 clients that think for 1 s, and a service time of 0.5 s. The reference is the sum
-        // over the states of the birth-death chain.
+        // The model is M/M/3 with 5 clients that think for 1 s, and a service time of 0.5 s. The expected result is a
+        // sum over the states of this model's birth-death chain.
         let (m, n, z, s) = (3u32, 5u32, 1.0f64, 0.5f64);
         let mut weights = vec![1.0f64];
         for k in 1..=n {
@@ -169,9 +171,9 @@ mod tests {
         assert!(close(closed(&stations, n).throughput, busy / s), "{}", closed(&stations, n).throughput);
     }
 
-    /// The reference is the sum over the states of the birth-death chain. The sum is computed in logarithms, because
-    /// the weights of the states exceed the range of a floating-point number. Rounding errors must not grow with the
-    /// number of servers.
+    /// The expected result is a sum over the states of the birth-death chain. The sum is computed in logarithms,
+    /// because the weights of the states exceed the range of a floating-point number. Rounding errors must not grow
+    /// with the number of servers.
     #[test]
     fn many_servers_and_many_clients_stay_exact() {
         for (m, n, z, s) in [(2, 40, 0.1, 0.05), (16, 64, 0.2, 0.1), (64, 256, 0.01, 0.1), (200, 800, 0.3, 0.1)] {

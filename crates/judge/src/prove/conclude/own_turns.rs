@@ -38,7 +38,7 @@ pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
         // A load that is larger by a factor raises throughput by at most this factor. If the interval of the measured
-        // effect reaches beyond the square of this factor, the effect is too noisy to decide.
+        // effect reaches beyond the square of the load's factor, the effect is too noisy for a decision.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,

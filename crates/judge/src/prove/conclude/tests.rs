@@ -18,8 +18,8 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version reported a lack of CPUs for work that only one thread at a time can do. Examples are threads of
-/// an interpreter with a global lock, and computation under a mutex.
+/// An earlier version reported a lack of CPUs for work that only one thread at a time can do. Only one thread at a time
+/// can work, for example, under a mutex or in an interpreter with a global lock.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {
@@ -265,7 +265,8 @@ fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
 }
 
 /// Throughput does not return to its level after the levers are off, so the experiment must not change the verdict's
-/// confidence. An earlier version lowered the confidence of a quota that ran out in every period.
+/// confidence. An earlier version of the conclusions lowered the confidence of a verdict about a quota, although this
+/// quota ran out in every period.
 #[test]
 fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -362,8 +363,8 @@ fn parts_that_together_exceed_one_are_no_proof() {
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
-/// A quota of 0.2 CPUs had an elasticity of 1.11 (1.01 to 1.21). An earlier version did not accept this as a proof,
-/// because the elasticities added up to more than 1.
+/// A quota of 0.2 CPUs had an elasticity of 1.11 (1.01 to 1.21). An earlier version of the conclusions did not accept
+/// an elasticity above 1 as a proof, because the elasticities added up to more than 1.
 #[test]
 fn a_single_part_slightly_above_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);
@@ -421,8 +422,8 @@ fn a_bottleneck_is_never_excluded() {
     assert!(least >= 0.5, "{least}, and a resource below {EXCLUDED} is excluded");
 }
 
-/// This case occurred with a quota of 0.945 CPUs on an event loop. The lever slows the loop to three quarters of its
-/// speed, so that the loop itself becomes the limit, not the quota.
+/// This case occurred with a quota of 0.945 CPUs on an event loop. The lever slows the event loop to three quarters of
+/// its speed, so that the loop itself becomes the limit, not the quota.
 #[test]
 fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

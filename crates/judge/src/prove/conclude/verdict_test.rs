@@ -134,8 +134,8 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
 }
 
 /// Returns a lever that probably also slowed an upstream on the server's machine, if any. The utilization of a lever's
-/// resource is normally an upper bound of the elasticity. If a lever also slows an upstream, the elasticity exceeds
-/// this bound by more than the model's error.
+/// resource is normally an upper bound of the elasticity. If a lever also slows an upstream, the elasticity exceeds the
+/// utilization of the lever's resource by more than the model's error.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

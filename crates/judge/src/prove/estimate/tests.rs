@@ -119,8 +119,8 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) on these CPUs therefore also slow the application. Without equations for this side effect, a part of
-/// the effect of the application's own lever would be attributed to a CPU thief. This part would go to the thief that
-/// was more often on together with the application's lever.
+/// the effect of the application's own lever would be attributed to a CPU thief. The effect would go to the CPU thief
+/// that was more often on together with the application's lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -143,8 +143,8 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
-/// This case occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. A part
-/// of the quota's effect was therefore wrongly attributed to the CPU.
+/// This case occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. An
+/// earlier version therefore attributed a part of the quota's effect to the CPU.
 #[test]
 fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();

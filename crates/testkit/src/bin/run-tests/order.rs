@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::job::Job;
 
-/// Sorts tests by how long they took in the last run, the longest first. `times` is the file with these times. New
-/// tests come before all others. If the file is missing, the order does not change.
+/// Sorts tests by how long they took in the last run, the longest first. `times` is the file with the times of the last
+/// run. New tests come before all others. If the file is missing, the order does not change.
 pub(crate) fn longest_first(jobs: &mut [Job], times: &str) {
     let Ok(text) = std::fs::read_to_string(times) else { return };
     let known: HashMap<&str, f64> = text.lines().filter_map(time).collect();
