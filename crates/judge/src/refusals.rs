@@ -67,8 +67,8 @@ fn share_grows(trials: &[&Trial]) -> bool {
 
 /// Returns true if the refused share of the heaviest load is hardly larger than the refused share of the lightest load.
 /// A limit that lets a constant rate of requests pass would have refused a far larger share of the heaviest load. The
-/// threshold is half of the growth that a limit at a constant rate would cause. Returns false if the two loads hardly
-/// differ.
+/// threshold is half of the growth that a limit at a constant rate would cause. Returns false if the rates of the
+/// lightest and the heaviest load hardly differ.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));

@@ -26,8 +26,8 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
-/// CPUs. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work. The reason is
-/// that a runtime such as Go's moves tasks between threads.
+/// CPUs. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work. A runtime such
+/// as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;

@@ -53,9 +53,9 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer. The number of these requests is then limited to
-/// the number of connections that the server's listener dropped. All other unanswered requests may merely still wait
-/// for their turn.
+/// drain, counts only the requests on connections without any answer. The number of requests on connections without any
+/// answer is then limited to the number of connections that the server's listener dropped. All other unanswered
+/// requests may merely still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;

@@ -139,8 +139,8 @@ fn in_flight(trial: &Trial) -> Option<f64> {
     Some(asked.min(f64::from(max_connections) * f64::from(pipeline)))
 }
 
-/// Returns the number of doublings of the clients between two steps, at least 1. If there are other steps between the
-/// two, returns 1, because the first doubling may have given all the growth.
+/// Returns the number of doublings of the clients between two steps, at least 1. If the sweep has other steps between
+/// the two steps, returns 1, because the first doubling may have given all the growth.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
     // The steps are ordered by clients.

@@ -170,7 +170,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests in flight at the beginning or the end of the window count in only one of the two compared numbers.
+    // Requests at the edges of the window count in the measured number in flight, or in the rate times the service
+    // time, but not in both.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -181,7 +182,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         percent(difference)
     );
     // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // the difference. The check then neither fails nor passes.
+    // the difference. For such a difference, the check neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -245,8 +246,8 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Checks Xmax, the highest rate of the closed loop. If an open loop completed clearly more, the knee that follows from
-/// Xmax is too low.
+/// Checks Xmax, the highest rate of the closed loop. If an open loop completed clearly more requests per second, the
+/// knee that follows from Xmax is too low.
 fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));

@@ -183,8 +183,8 @@ impl<'a> View<'a> {
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter of
         // the wait may exceed the rest of the window. The reason is that the kernel adds a wait only when the wait
-        // ends, and the wait may have begun before the window. Processes have no such limit, because the waits of their
-        // threads add up.
+        // ends, and the wait may have begun before the window. The wait of a process is not limited to the window,
+        // because the waits of its threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,

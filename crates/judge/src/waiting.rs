@@ -93,9 +93,9 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array describes one side:
-    /// the share of the time for which the side's thread runs, the share for which the thread waits for a CPU, and the
-    /// side's unread bytes per connection.
+    /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array describes one side by
+    /// three numbers. The first two are the shares of the time for which the side's thread runs, and waits for a CPU.
+    /// The third is the side's unread bytes per connection.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -121,8 +121,8 @@ impl Series {
     }
 
     /// Compares the values on both sides of a split. The p-value is 1 if a split closer than [`MIN_SEGMENT`] values to
-    /// an end of the series would explain more of the variance. The values between the split near the end and the end
-    /// itself are then outliers.
+    /// an end of the series would explain more of the variance. Such a split close to an end only separates outliers
+    /// from the other values.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
             let [a, b] = [begin..at, at..end].map(|part| self.part(&part));

@@ -6,7 +6,7 @@
 //! are found to differ is at most the level of the test. The procedure comes from Holm (*Scandinavian Journal of
 //! Statistics* 6, 1979), and uses the logical restrictions of J. Shaffer (*Journal of the American Statistical
 //! Association* 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time.
-//! The test of the other pairs is therefore less strict.
+//! The test of the pairs that are not yet known to differ is therefore less strict.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;

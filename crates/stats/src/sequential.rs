@@ -1,11 +1,11 @@
 //! Significance levels of a test that is repeated while the data grows. Each repetition of the test is called a look.
 //! All looks together raise a false alarm no more often than a single test would.
 //!
-//! Each look (repetition of the test) spends a part of the significance level. The part depends on the share of the
-//! planned data that exists at that look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The level is divided as in the
-//! method of O'Brien and Fleming: early looks need strong evidence, and the last look keeps nearly the whole level. The
-//! sum of the data is modelled as a Brownian motion. The density of this motion between the boundaries of the test is
-//! integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
+//! Each look (repetition of the test) spends a part of the significance level. The part of the level that a look spends
+//! depends on the share of the planned data that exists at this look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The
+//! level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the last look keeps
+//! nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of this motion between the
+//! boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;

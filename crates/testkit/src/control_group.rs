@@ -11,8 +11,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
-    /// Creates a group under `controller`. `one` and `two` are its limits, as (file, value), for cgroup version 1 and
-    /// version 2. Skips the test if the process may not create or enter a control group with these limits.
+    /// Creates a group under `controller`. `one` and `two` are the group's limits, as (file, value), for cgroup version
+    /// 1 and version 2. Skips the test if the process may not create or enter a control group with these limits.
     #[track_caller]
     pub fn make(test: &str, controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {
         let made = Self::try_make(controller, one, two);

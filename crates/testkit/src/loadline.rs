@@ -75,7 +75,7 @@ pub struct Watched {
     pub generators: usize,
 }
 
-/// Runs loadline with `--json`. While it runs, observes the memory of loadline and of its generator processes.
+/// Runs loadline with `--json`. While loadline runs, observes the memory of loadline and of its generator processes.
 #[track_caller]
 pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     let mut command = Command::new(binary);

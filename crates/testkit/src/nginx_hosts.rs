@@ -42,7 +42,7 @@ impl Nginx {
     }
 
     /// Waits until the log has at least `at_least` lines, and then for a short while, so that further lines arrive.
-    /// Returns the number of lines.
+    /// Returns the number of lines in nginx's log.
     pub fn logged(&self, at_least: u64) -> u64 {
         eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));

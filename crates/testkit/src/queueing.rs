@@ -34,8 +34,8 @@ pub fn erlang_c(servers: u32, load: f64) -> f64 {
 pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     let (waits, spare) = (erlang_c(servers, lambda / mu), f64::from(servers) * mu - lambda);
     let service = (-mu * t_s).exp();
-    // Probability that the sum of an exponential wait and an exponential service time exceeds `t_s`. If their rates are
-    // equal, the general formula would divide by zero.
+    // Probability that the sum of an exponential wait and an exponential service time exceeds `t_s`. If the rates of
+    // the wait and of the service time are equal, the general formula would divide by zero.
     let both = match (spare - mu).abs() < 1e-9 * mu {
         true => service * (1.0 + mu * t_s),
         false => (spare * service - mu * (-spare * t_s).exp()) / (spare - mu),

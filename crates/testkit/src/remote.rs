@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use crate::need::testbed;
 use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, is_root, or_skip, program};
 
-/// Number of concurrent logins that an sshd accepts. Above this number, sshd may refuse connections.
+/// Number of concurrent logins that an sshd accepts. Above this number of concurrent logins, sshd may refuse
+/// connections.
 const AT_ONCE: u32 = 10;
 
 /// A testbed whose hosts can be reached by ssh. Dropping this value removes the testbed.

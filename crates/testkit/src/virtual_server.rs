@@ -9,8 +9,8 @@ use run::{
     TENTH_S, Trial, Window,
 };
 
-/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. This time is needed to start
-/// agents (generator processes) and for a short drain.
+/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. In this time, agents
+/// (generator processes) start, and a short drain takes place.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Period for which pauses are generated, as a multiple of the search's budget. A search never takes longer than three
 /// times its budget.
@@ -232,7 +232,7 @@ impl VirtualServer {
     }
 
     /// Sets the time that each trial (one load) takes beyond its warm-up and its window, seconds. On a busy machine,
-    /// agents (generator processes) start slowly, so this time is long.
+    /// agents (generator processes) start slowly, so a trial takes longer.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;

@@ -39,7 +39,8 @@ pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", || Ok(attempts(target.addr)?.0), best)
 }
 
-/// Measures the share of one CPU that the generator used. A share near 1 shows that this CPU limits the rate.
+/// Measures the share of one CPU that the generator used. A share near 1 shows that the generator's CPU limits the
+/// rate.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "cpus", ..Compared::default() };
@@ -112,7 +113,7 @@ struct Overloaded {
 impl Overloaded {
     fn new() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // A second listen() sets the backlog. The standard library cannot set it.
+        // A second listen() sets the backlog. The standard library cannot set the backlog.
         sys::socket::listen(&listener, 8)?;
         let addr = listener.local_addr()?;
         let waiting = (0..9).map(|_| std::net::TcpStream::connect(addr)).collect::<std::io::Result<Vec<_>>>()?;

@@ -1,6 +1,6 @@
-//! Measures five figures. Three figures are about the generator: its cost relative to a minimal loop, its throughput
-//! with two threads, and the time to merge results. The other two figures are the share of `find` that is not spent on
-//! measuring, and the duration of a build.
+//! Measures five figures about the speed of loadline itself. Three figures are about the generator: its cost relative
+//! to a minimal loop, its throughput with two threads, and the time to merge results. Two figures are not about the
+//! generator: the share of `find` that is not spent on measuring, and the duration of a build.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -46,7 +46,7 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
 const MANY_THREADS: u32 = 16;
 
 /// Measures the time from the end of a measured window until the results of all threads are collected, divided by the
-/// number of threads. The row shows the value for [`MANY_THREADS`] threads, divided by the value for one thread.
+/// number of threads. The row shows this time for [`MANY_THREADS`] threads, divided by the time for one thread.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {

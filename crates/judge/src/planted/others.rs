@@ -102,7 +102,7 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
 }
 
 /// Raises each shared counter on the server's side, and on both sides. The rise is a typical rate of events, or nearly
-/// the time of a whole CPU in microseconds. No rule may become likely through this rise alone.
+/// the time of a whole CPU in microseconds. The rise of the counters alone must not make any rule likely.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
     let runs: [(&str, Plant); 4] = [

@@ -92,7 +92,8 @@ pub(crate) fn full() -> Run {
     planted("server-cpu").unwrap_or_default()
 }
 
-/// Makes a run of a server with four sleeping workers. Requests beyond four, of 64 bytes each, wait unread.
+/// Makes a run of a server with four sleeping workers. The server reads at most four requests, and all further
+/// requests, of 64 bytes each, wait unread.
 pub(crate) fn sleeps() -> Run {
     unread(60.0)
 }
@@ -193,7 +194,7 @@ pub(crate) fn astray() -> (Proof, Bottleneck) {
 }
 
 /// Makes an experiment on a server whose threads run one at a time ([`takes_turns`]). `counted` is throughput with half
-/// of the CPUs divided by throughput with all CPUs; `None` if this was not tested.
+/// of the CPUs divided by throughput with all CPUs; `None` if fewer CPUs were not tested.
 pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(takes_turns(), verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.92, 0.01));
@@ -227,7 +228,7 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
 }
 
 /// Makes an experiment on a server that waits for something that no lever slows. `more_load` is throughput with twice
-/// the load divided by throughput with the normal load; `None` if this was not tested.
+/// the load divided by throughput with the normal load; `None` if a larger load was not tested.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

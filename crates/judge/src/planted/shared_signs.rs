@@ -1,5 +1,6 @@
 //! Signs of bottlenecks that another program on the host may also cause. Each sign has a run in which only another
-//! program causes the sign. A change to this run adds the symptom that the bottleneck has under the measured load.
+//! program causes the sign. For each such run, a function adds the symptom that the bottleneck has under the measured
+//! load.
 
 use super::{PlantedRun, Who};
 

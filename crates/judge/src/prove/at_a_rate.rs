@@ -43,7 +43,7 @@ pub struct AtRate {
 }
 
 /// Returns the figure of the response time that the objective limits. If the objective limits several figures, returns
-/// the highest percentile. If the objective limits none, returns the median.
+/// the highest percentile. If the objective limits no figure of the response time, returns the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
         () if objective.p99_9_us.is_some() => ProofMetric::P999,
@@ -53,7 +53,7 @@ pub fn answer_of(objective: &Objective) -> ProofMetric {
     }
 }
 
-/// Returns the last open-loop trial that is not part of an experiment. The verdict was derived from this trial.
+/// Returns the last open-loop trial that is not part of an experiment. The verdict was derived from the returned trial.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     /// Simulates and evaluates an experiment on two queues and a delay. `predicted` is a lever, with its predicted
-    /// share of the growth.
+    /// share of the growth of the response time.
     fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
         let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
         let mut levers = trial.levers.clone();

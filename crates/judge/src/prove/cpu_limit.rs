@@ -79,7 +79,8 @@ impl CpuLimit {
 }
 
 impl CpuSigns {
-    /// Reads the signs. Returns `None` if the server's CPU use is unknown.
+    /// Reads the signs of a CPU limit from the run and the experiment. Returns `None` if the server's CPU use is
+    /// unknown.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
         let view = facts.full_server()?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
@@ -183,8 +184,8 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns true if the server keeps its CPUs full. If an experiment excluded the CPUs as the limit, such a server
-/// merely polls.
+/// Returns true if the server keeps its CPUs full. If an experiment excluded the CPUs as the limit, a server with full
+/// CPUs merely polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

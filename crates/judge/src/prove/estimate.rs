@@ -48,18 +48,18 @@ pub struct Estimates {
 enum Known {
     /// The elasticity comes from the change of throughput.
     Regression,
-    /// The elasticity lies between 0 and this upper bound. The second value tells where the bound comes from.
+    /// The elasticity lies between 0 and this upper bound. The second value tells where the upper bound comes from.
     AtMost(f64, ElasticityBasis),
 }
 
-/// Estimates elasticities from the slots of a trial. If this is impossible, the error message gives the reason.
+/// Estimates elasticities from the slots of a trial. If no estimate is possible, the error message gives the reason.
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
 /// share. The elasticity of a resource that is hardly used need not be measured. If the interval of the regression is
 /// wider than the share of the time for which threads need the resource, this share is used as a bound. If a lever took
-/// much less than planned, the elasticity counts as unknown, even if the small share is known. The cause that kept the
-/// lever from the CPU may also have kept the slowed threads from the CPU.
+/// much less than planned, the elasticity counts as unknown, even if threads hardly need the resource. The cause that
+/// kept the lever from the CPU may also have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -94,10 +94,10 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. The bound is the
-/// measured share of this time, if known. If the measured share is unknown, the bound is the share of the CPU that the
-/// CPU thief (a busy loop) did not get. Returns `None` if neither the measured share nor the share of the CPU thief is
-/// known.
+/// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. The bound is the share
+/// of time in which the resource was measured as wanted, if known. If the measured share is unknown, the bound is the
+/// share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if neither the measured share nor the
+/// share of the CPU thief is known.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -139,7 +139,7 @@ impl<'a> Seen<'a> {
     /// Handles two levers that slow each other's resource nearly as much as their own. For example, the CPU levers of a
     /// client and of a server slow each other's resource if both processes use the same CPUs. For levers that slow each
     /// other's resource, the equations give only the sum of both elasticities. The elasticity of the less used resource
-    /// is therefore bounded instead, which makes the other elasticity more precise.
+    /// is therefore bounded instead of estimated. The bound makes the other elasticity more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -160,9 +160,9 @@ impl<'a> Seen<'a> {
     }
 
     /// Returns the dose of lever j on resource k, as a logarithm. Returns 0 for a lever that is no CPU thief (such as a
-    /// lever on a quota) and a resource that a CPU thief slows. The reason is that a CPU's speed is the time for which
-    /// threads ran, divided by the time for which they ran or waited. Threads that wait for their quota count as
-    /// waiting, so a lever on a quota only seems to slow the CPU.
+    /// lever on a quota) and a resource that a CPU thief slows. A CPU's speed is the time for which threads ran,
+    /// divided by the time for which they ran or waited. Threads that wait for their quota count as waiting, so a lever
+    /// on a quota only seems to slow the CPU.
     fn dose_on(&self, j: usize, k: usize) -> f64 {
         let is_thief = |at: usize| self.levers[at].taken.is_some();
         if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
@@ -293,9 +293,9 @@ struct Nonlinearity {
 }
 
 impl Nonlinearity {
-    /// Computes the correction. The model is a constant elasticity of substitution between the speeds; a [`CURVATURE`]
-    /// of 1 is exact for one client. In this model, the elasticity of a resource grows with its slowdown, relative to
-    /// the mean slowdown of all resources.
+    /// Computes the correction for the size of the doses. The model is a constant elasticity of substitution between
+    /// the speeds; a [`CURVATURE`] of 1 is exact for one client. In this model, the elasticity of a resource grows with
+    /// its slowdown, relative to the mean slowdown of all resources.
     ///
     /// Only the slowdown that the levers cause counts. Even without levers, a thread may get only half a CPU because of
     /// other threads of its process.

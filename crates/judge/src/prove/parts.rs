@@ -66,9 +66,9 @@ fn is_throttled(view: &View<'_>) -> bool {
 }
 
 /// Adds the share of the generator's CPU if there was no time for slots with its lever. The share of throughput that a
-/// CPU explains is at most the CPU's utilization. The upper bound of the share is therefore the part of the decisive
-/// trial in which the generator's threads ran or waited for a CPU. Adds nothing for a generator that is at its quota or
-/// on several hosts.
+/// CPU explains is at most the CPU's utilization. The upper bound is therefore the share of the decisive trial in which
+/// the generator's threads ran or waited for a CPU. Adds nothing for a generator that is at its quota or on several
+/// hosts.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     let is_untried =
         proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();

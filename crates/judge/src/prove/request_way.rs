@@ -12,7 +12,8 @@ use crate::number::{positive, ratio};
 use crate::rules::{medium_bytes, ways};
 use crate::view::View;
 
-/// Bytes per exchange that the link carries in the direction of the requests. On a shared wire, both directions count.
+/// Bytes per exchange that the link carries in the direction of the requests. On a shared wire, the bytes of both
+/// directions count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
     /// It is unknown how many bytes per exchange the link carries.

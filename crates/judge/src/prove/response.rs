@@ -122,8 +122,8 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
     })
 }
 
-/// Groups the slots of a trial into blocks, and leaves out incomplete blocks. Returns an error if too few blocks
-/// remain.
+/// Groups the slots of a trial into blocks, and leaves out incomplete blocks. Returns an error if too few complete
+/// blocks remain for an estimate.
 fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     let (levers, n) = (&trial.levers, trial.slot_times.len());
     if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
@@ -217,7 +217,7 @@ struct Whole {
     /// Response time with all resources slowed, divided by the response time without levers, minus 1.
     grows: f64,
     dose: f64,
-    /// Utilization of a single queue whose response time would grow as much.
+    /// Utilization of a single queue whose response time would grow as much as `grows` for this dose.
     busy: f64,
 }
 

@@ -15,10 +15,10 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Number of slots in a stretch. Also the usual number of slots at the end of the trial, when all levers are off.
+/// Number of slots in a stretch. Also the usual number of slots with all levers off at the end of a trial.
 const STRETCH: usize = 8;
-/// Minimum number of stretches for an estimate of their scatter. Also the minimum number of slots with all levers off
-/// at the end of a trial, for a comparison with the earlier throughput.
+/// Minimum number of stretches ([`STRETCH`] slots each) for an estimate of their scatter. Also the minimum number of
+/// slots with all levers off at the end of a trial, for a comparison with the earlier throughput.
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval, divided by the width of a 95 % interval (Student's t for the dozen stretches of a
 /// trial).

@@ -26,8 +26,9 @@ pub struct Suspect {
 }
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
-/// unobserved host, or network distance. The share of throughput that such a cause explains is part of the remainder,
-/// which no lever explains. Bottlenecks without a lever are tested indirectly: all levers should have no effect.
+/// unobserved host, or network distance. The share of throughput that a sleep, a lock, an unobserved service or network
+/// distance explains is part of the remainder. Bottlenecks without a lever are tested indirectly: all levers should
+/// have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -145,8 +146,8 @@ mod tests {
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
     /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version predicted that kept
-    /// connections change nothing. Another version used the mean response time, which was 140 ms too long, because it
-    /// included eleven clients that still waited for a connection.
+    /// connections change nothing. Another version of the prediction used the mean response time, which was 140 ms too
+    /// long, because it included eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

@@ -82,7 +82,7 @@ fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
 
-/// Returns the predicted change in percent. Throughput should fall by the measured dose.
+/// Returns the predicted change in percent. The prediction for throughput is a fall by the measured dose.
 fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
     percent(if of.is_throughput() { measured.dose } else { predicted.ratio - 1.0 })
 }
@@ -105,12 +105,12 @@ pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
     format!("{}, throughput was {ratio} times as high ({low} to {high}{predicted})", with_lever(&effect.lever))
 }
 
-/// Returns a sentence about the effect of a larger load; empty if this was not tested.
+/// Returns a sentence about the effect of a larger load; empty if no larger load was tested.
 pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns a sentence about the effect of more source addresses; empty if this was not tested.
+/// Returns a sentence about the effect of more source addresses; empty if more source addresses were not tested.
 pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }

@@ -14,11 +14,11 @@ use crate::thresholds::{
 use crate::view::{Task, View};
 use crate::{Facts, link_queue, server_queue, waits};
 
-/// Decides whether the server delays answers to limit the rate. With such a limit, one client that never pauses waits
-/// for the limit's interval before each answer. A single client then reaches the highest rate of the sweep. Requests
-/// that arrive at a lower rate are answered sooner. With a single worker instead of a limit, all requests would take at
-/// least the service time. A traffic shaper that lets bursts pass has the signs of a limit, too, but its packets wait
-/// on the network path.
+/// Decides whether the server delays answers to limit the rate. With a limit that delays answers, one client that never
+/// pauses waits for the limit's interval before each answer. A single client then reaches the highest rate of the
+/// sweep. Requests that arrive at a lower rate are answered sooner. With a single worker instead of a limit, all
+/// requests would take at least the service time. A traffic shaper that lets bursts pass has the signs of a limit, too,
+/// but its packets wait on the network path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;
@@ -55,8 +55,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that goes on working after its answer causes response times like a limiter does. But a limiter reads the
-    // next request at once, whereas the worker leaves this request unread or lets this request wait for a lock.
+    // A worker that goes on working after its answer causes response times like a limiter does. A limiter reads the
+    // next request at once. A worker that still works leaves the next request unread, or lets it wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,
@@ -67,8 +67,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns true if a single client reached the highest rate of the sweep, and the server used less than half a CPU. The
-/// cause is either a limit that delays answers or a single worker. Response times at a lower rate show which of the two
-/// is the cause.
+/// cause is either a limit that delays answers or a single worker. Response times at a lower rate show whether a limit
+/// or a single worker is the cause.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)

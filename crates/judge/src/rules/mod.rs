@@ -9,8 +9,8 @@
 //! accept queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities
 //! of the results: see `choose.rs` and `docs/reference/rule-matrix.md`.
 //!
-//! To add a rule, write a file here, and add a line to [`RULES`]. Add a made-up run to `planted/`. The verdict on this
-//! run must come from the new rule.
+//! To add a rule, write a file here, and add a line to [`RULES`]. Add a made-up run to `planted/`. The verdict on the
+//! made-up run must come from the new rule.
 
 mod accept_queue;
 mod client_connects;

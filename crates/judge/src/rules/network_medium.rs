@@ -284,8 +284,8 @@ fn rising(trial: &Trial) -> Option<Evidence> {
 }
 
 /// Returns the signs of a full link whose rate is unknown. One sign is packets in the queue of a traffic shaper on an
-/// interface of the client's or the server's host. The other sign is round trips that grow with the load while the
-/// hosts have idle CPUs.
+/// interface of the client's or the server's host. The other sign of a full link is round trips that grow with the load
+/// while the hosts have idle CPUs.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;

@@ -60,8 +60,8 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No step has more
-    // clients than the last step, so the evidence is the offered and the completed requests.
+    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No later step can be
+    // compared with the last step, so the evidence is the open loop's offered and completed requests.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;

@@ -90,8 +90,9 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
 }
 
-/// Describes the range of clients over which throughput did not grow. Without such a range, returns `Ok(None)` if
-/// upstreams or waiting threads show the limit. If nothing shows the limit, returns the rule's result as an error.
+/// Describes the range of clients over which throughput did not grow. Returns `Ok(None)` without such a range of
+/// clients, if upstreams or waiting threads show the limit. If nothing shows the limit, returns the rule's result as an
+/// error.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -164,8 +165,8 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
 /// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If a queue was
 /// seen directly, R1 need not be the service time.
 fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
-    // A fixed number of workers gives N clients at most N times the rate of one client. A higher rate means that the
-    // response time of one client included a wake-up or a wait for a CPU, which is no service time.
+    // A fixed number of workers gives N clients at most N times the rate of one client. If N clients exceed N times the
+    // rate of one client, one client's response time included a wake-up or a wait for a CPU.
     if let Some(beyond) = crate::laws::beyond_bound(facts).filter(|_| !queue_seen) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
@@ -353,7 +354,8 @@ mod tests {
         assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams per connection")), "{b:#?}");
     }
 
-    /// The server is in another network namespace of this machine, behind a veth link. Requests can wait on this link.
+    /// The server is in another network namespace of this machine, behind a veth link. Requests can wait on the veth
+    /// link.
     #[test]
     fn one_host_with_a_link_in_it_is_no_loopback() {
         let on = |url: &str| {

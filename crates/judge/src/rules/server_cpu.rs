@@ -96,7 +96,7 @@ fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
 }
 
 /// Returns a clause about the messages that wait for the generator. Returns an empty text if client and server share
-/// CPUs, or if at least as many messages wait for the server.
+/// CPUs, or if the server has at least as many waiting messages as the generator.
 fn beside_client(facts: &Facts<'_>) -> String {
     let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client > w.server);
     let told = |w: Waiting| {

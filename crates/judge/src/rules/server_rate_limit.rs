@@ -200,7 +200,8 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time
             rate(limit)
         ),
         None => {
-            // Older runs record only status classes such as 5xx. The refusals of the limit may be among them.
+            // Older runs record only status classes such as 5xx. A class may include the refusals of the limit, so
+            // classes are left out.
             let others = by_status_if(worst, |status| !run::is_overload(status) && !status.ends_with("xx"));
             let others = if others.is_empty() { others } else { format!("; other answers failed{others}") };
             format!("the server limits the rate on purpose: it serves {} and refuses the rest{others}", rate(limit))
@@ -320,7 +321,7 @@ mod tests {
     }
 
     /// This case occurred with memcached, which accepts at most 1,024 connections. 32 clients got 151,000 good answers
-    /// per second. 1,024 clients got 36,000, and refusals.
+    /// per second. 1,024 clients got only 36,000 good answers per second, and refusals.
     #[test]
     fn no_load_without_refusals_completes_more_than_a_limit() {
         let with_status = |status: &'static str| {

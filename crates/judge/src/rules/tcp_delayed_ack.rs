@@ -236,8 +236,8 @@ mod tests {
         assert_ne!(run.findings.bottleneck.id, "network-medium", "{:#?}", run.findings.bottleneck);
     }
 
-    /// Answers of a server 40 ms away take as long as the timer. Only other programs on the host delay
-    /// acknowledgements.
+    /// Answers of a server 40 ms away take as long as the delayed-acknowledgement timer. Only other programs on the
+    /// host delay acknowledgements.
     #[test]
     fn a_distance_of_40_ms_is_no_timer() {
         let planted = |min_rtt_us: f64| {

@@ -167,8 +167,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the share of a request's time for which the limit blocked the request's connection. Leaves out connections
-/// without a request in flight. If only some connections were sampled, the share is a lower bound.
+/// Returns the share of a request's time for which the window or buffer blocked the request's connection. Leaves out
+/// connections without a request in flight. If only some connections were sampled, the share is a lower bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
@@ -184,7 +184,7 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
 }
 
 /// Computes the share of the response time for which a transfer must wait, if each round trip carries one window (RFC
-/// 9293, section 3.8.6). The computation works even in short trials, in which connections are read too seldom for the
+/// 9293, section 3.8.6). The result is valid even for short trials, in which connections are read too seldom for the
 /// wait to be seen.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();

@@ -175,8 +175,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another thread runs. The wait of the busiest thread then does
-    /// not show that this thread is full.
+    /// changing threads, the busiest thread waits while another thread runs. The wait of the busiest thread does not
+    /// show a full thread if requests take turns on changing threads.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {

@@ -32,9 +32,9 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// cheaper. Of equally cheap settings, returns the setting with the largest capacity.
 ///
 /// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The lower bound of a
-/// capacity cannot show how many CPUs the setting needs per request. The goal may be the fewest CPUs per request. If a
-/// setting with only a lower bound may then be as cheap as the cheapest setting with a known capacity, the function
-/// returns no cheapest setting.
+/// capacity cannot show how many CPUs the setting needs per request. The goal may be the fewest CPUs per request. The
+/// function returns no cheapest setting if a setting with only a lower bound may be as cheap as the cheapest setting
+/// with a known capacity.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);

@@ -11,9 +11,9 @@ fn amounts(setting: &SizeSetting) -> Amounts {
     [setting.quota, setting.cpus.map(f64::from), setting.workers.map(f64::from), setting.replicas.map(f64::from)]
 }
 
-/// Fits the law to the capacities of the settings. Leaves out capacities that are only lower bounds. The size of a
-/// setting is its amount of the resource, divided by the smallest amount. Returns `None` if no resource or several
-/// resources differ between the settings, or if the fit fails.
+/// Fits the Universal Scalability Law to the capacities of the settings. Leaves out capacities that are only lower
+/// bounds. The size of a setting is its amount of the resource, divided by the smallest amount. Returns `None` if no
+/// resource or several resources differ between the settings, or if the fit fails.
 pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
     let differs = |resource: &usize| all.iter().any(|of| of[*resource] != all[0][*resource]);

@@ -78,8 +78,8 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
     assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
 }
 
-/// A single load level shows the limit if most requests of this load wait behind the full upstream. If only few of them
-/// do, the upstream may be full because of other clients.
+/// A single load level shows the limit if most requests of this load wait behind the full upstream. If only few of
+/// these requests wait behind the upstream, the upstream may be full because of other clients.
 #[test]
 fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
     let of_one_load = |app_cpus, waiting| {
@@ -131,8 +131,8 @@ fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) 
     run
 }
 
-/// An application with eight threads gets only one CPU, because other programs use the other CPUs. Each of its threads
-/// waits for a CPU nearly all the time, and hardly runs.
+/// An application with eight threads gets only one CPU, because other programs use the other CPUs. Each thread of the
+/// application waits for a CPU nearly all the time, and hardly runs.
 #[test]
 fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     let limit = |waited, idle| parallel(8, [0.119, waited], idle).findings.behind[0].limit;

@@ -68,7 +68,8 @@ pub(super) fn sessions(databases: &[DatabaseProfile], others: &[WaitFinding]) ->
     of_sessions.chain(databases.iter().filter_map(|database| busy_command(database, others))).collect()
 }
 
-/// Returns the cause for which most active sessions of a database wait. Returns `None` if most do not wait.
+/// Returns the cause for which most active sessions of a database wait. Returns `None` if most active sessions do not
+/// wait.
 fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     let waits = [SessionState::RowLock, SessionState::Lock, SessionState::InternalLock, SessionState::Disk];
     let groups = |state: SessionState| database.groups.iter().filter(move |group| group.state == state);

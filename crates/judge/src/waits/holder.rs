@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
         // `ready` is the share of samples in which the holder waits for a CPU. In most other samples, the holder
-        // flushes one of two files. The holder computes at least as often as it flushes each of these files.
+        // flushes one of two files. The holder computes at least as often as it flushes each of the two files.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;

@@ -25,7 +25,8 @@ pub(super) fn is_of_runtime(name: &str) -> bool {
 }
 
 /// Returns the processes that the lock of their runtime limits. In a process that is limited by the lock, on average at
-/// least half a thread waits for the lock. No larger number of threads sleeps, or waits for a disk or a peer.
+/// least half a thread waits for the lock. If the lock limits a process, not more threads sleep, or wait for a disk or
+/// a peer, than wait for the lock.
 ///
 /// Adds up the waiting threads of all futexes of the lock, because CPython's waiting threads alternate between two
 /// futexes.

@@ -5,7 +5,7 @@
 //! two numbers: the requests that were read but not answered, and the threads that are active or wait.
 //!
 //! If the number of requests is unknown, a lock of the program itself counts only if this lock is a mutex that stores
-//! its owner. The owner of this mutex must also be active.
+//! its owner. The owner that the mutex stores must also be active.
 
 mod activity;
 mod advice;

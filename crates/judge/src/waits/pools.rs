@@ -155,8 +155,8 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
 
 /// Returns a lower bound of the requests at a process.
 ///
-/// For a process of an upstream service, this is the number of busy connections from sampled processes. Returns `None`
-/// if no sampled process has connections to this process, and NaN for Unix sockets.
+/// For a process of an upstream service, the bound is the number of busy connections from sampled processes. Returns
+/// `None` if no sampled process has connections to this process, and NaN for Unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());

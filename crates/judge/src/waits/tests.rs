@@ -398,8 +398,9 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
 }
 
-/// This case occurred live with a server behind nginx. In a second of overload, the queue grew, and the two counts of
-/// requests were lower than the count of waiting threads. In the experiment's samples, the counts agreed.
+/// This case occurred live with a server behind nginx. In a second of overload, the queue grew, and both counts of
+/// requests at the server were lower than the count of waiting threads. In the samples of the later experiment, the
+/// counts of requests and waiting threads agreed.
 #[test]
 fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
     let trial = |rounds, concurrency, in_progress| {

@@ -25,16 +25,16 @@ pub(super) struct Contention {
     sigma: (f64, f64),
     /// Coherency coefficient of the Universal Scalability Law, with the half-width of its 95 % interval.
     kappa: (f64, f64),
-    /// Clients of the trial that the network describes. The network's demands already include the loss of throughput at
-    /// that trial's number of clients.
+    /// Clients of the trial that the network describes. The demands of the queueing network already include the loss of
+    /// throughput at this number of clients.
     known_at: f64,
     /// Largest number of clients that was tried.
     tried: f64,
 }
 
 impl Contention {
-    /// Takes the contention from the fitted law. Returns `None` if the law's coefficients sigma (contention) and kappa
-    /// (coherency) may both be zero.
+    /// Takes the contention from the fitted Universal Scalability Law. Returns `None` if the law's coefficients sigma
+    /// (contention) and kappa (coherency) may both be zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
         // The lower end of the interval is cut at 0, so only the upper end shows the interval's width.

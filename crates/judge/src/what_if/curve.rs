@@ -7,8 +7,8 @@ use super::solve::{arriving, cap, contended, stations, with_users};
 
 /// Maximum number of users for which the network is solved. For more users, the solution would take too long.
 pub(super) const MOST_USERS: u32 = 100_000;
-/// Number of points of the curve up to the rate in question. Beyond the rate in question, the curve has the same number
-/// of points.
+/// Number of points of the curve up to the load of the prediction. Beyond the load of the prediction, the curve has the
+/// same number of points.
 const POINTS: u32 = 10;
 
 /// Returns the curve up to twice the load of `then`, and up to at most [`MOST_USERS`] users.
@@ -19,7 +19,8 @@ pub(super) fn curve(then: &Model) -> Vec<LoadPoint> {
     }
 }
 
-/// Returns the curve over users. Each step has about 1.5 times as many users as the step before.
+/// Returns the curve as a function of the number of users. Each step has about 1.5 times as many users as the step
+/// before.
 fn against_users(then: &Model) -> Vec<LoadPoint> {
     let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));

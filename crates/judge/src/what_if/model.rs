@@ -65,8 +65,9 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the queue of the resource, with the nearest whole number of servers. The speed of the servers makes up
-    /// for the difference. With 0.5 units, such as a container's share of a link, a request takes twice as long.
+    /// Returns the queue of the resource, with the nearest whole number of servers. If the number is rounded, the speed
+    /// of the servers makes up for the difference. With 0.5 units, such as a container's share of a link, a request
+    /// takes twice as long.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);

@@ -94,8 +94,8 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
 
 /// Returns the sandwich covariance of the coefficients. The influence of each row on the coefficients is combined with
 /// the influence of its neighbours, with Bartlett's weights. A row with a large influence makes its own residual
-/// smaller. The covariance is corrected for the smaller residuals (J. MacKinnon, H. White, *Journal of Econometrics*
-/// 29, 1985, third form).
+/// smaller. The covariance is corrected for such residuals, which are smaller than the errors (J. MacKinnon, H. White,
+/// *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
     // A row whose residual is beyond Huber's limit has a constant influence, so it adds nothing to this matrix.

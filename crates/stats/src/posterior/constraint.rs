@@ -108,8 +108,8 @@ impl Constraint {
 pub(super) struct CapacityModel {
     c: f64,
     steep: f64,
-    /// Rate at which all answers would be late or the mean would be infinite. For a rate limiter, this is its
-    /// configured rate.
+    /// Rate at which all answers would be late or the mean would be infinite. For a rate limiter, this field is the
+    /// limiter's configured rate.
     pub(super) full: f64,
     /// Variance of the unfinished work, in service times; `None` if the limit is not a time.
     pub(super) scatter: Option<f64>,

@@ -11,9 +11,9 @@
 //! M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window counts as
-//!   `answered / dispersion` independent draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. This value
-//!   is twice the product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows
-//!   scatter more or less than this dispersion predicts, the dispersion is scaled.
+//!   `answered / dispersion` independent draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. The
+//!   dispersion equals twice the product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the
+//!   windows scatter more or less than this dispersion predicts, the dispersion is scaled.
 //! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which `ln P(rate)` reaches 0.
 //!
 //! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval
@@ -41,7 +41,8 @@ use slow::widened;
 /// Weight of the prior dispersion, as a number of windows.
 const PRIOR_WINDOWS: f64 = 8.0;
 /// Minimum and maximum factor by which the scatter of windows changes the dispersion. Windows scatter because queues
-/// change slowly, or because the speed of the machine changes. The module [`speed`] accounts for the second cause.
+/// change slowly, or because the speed of the machine changes. The module [`speed`] accounts for the changes of the
+/// machine's speed.
 const DISPERSION_FACTORS: (f64, f64) = (0.2, 1.5);
 
 /// Estimates the capacity from all valid windows. Returns `None` if there is neither a valid window nor a saturation

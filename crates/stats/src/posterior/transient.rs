@@ -24,7 +24,7 @@ const DECIDED_SD: f64 = 4.0;
 /// Number of standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
 /// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window's length. Above
-/// this value, the formula of [`Crossing`] is not used.
+/// this share, the formula of [`Crossing`] is not used.
 const SHARP_CROSSING: f64 = 0.25;
 /// Number of points in time in a window at which the probability of a late answer is computed. If the formula of
 /// [`Crossing`] is accurate enough, the points are not needed.

@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// The reference is the sum over all states (Gordon and Newell 1967).
+    /// The expected result is the sum over all states (Gordon and Newell 1967).
     #[test]
     fn two_stations_with_several_servers_are_exact() {
         let (d, m, n) = ([0.2, 0.3], [3u32, 5u32], 12u32);

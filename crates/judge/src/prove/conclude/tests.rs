@@ -175,8 +175,8 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// The CPU thief (a busy loop that slows the generator) got 0.028 of a CPU instead of 0.25. An earlier version then
-/// excluded the generator's CPU as the limit.
+/// The CPU thief (a busy loop that slows the generator) got 0.028 of a CPU instead of 0.25. An earlier version excluded
+/// the generator's CPU as the limit although the lever hardly acted.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");
@@ -187,8 +187,8 @@ fn a_lever_that_did_not_act_refutes_nothing() {
     assert!(rest.0.why.contains("the generator's CPU"), "{}", rest.0.why);
 }
 
-/// A CPU quota limited the generator, whatever the speed of its CPU was. An earlier version then wrongly excluded the
-/// generator as the limit.
+/// A CPU quota limited the generator, whatever the speed of its CPU was. An earlier version wrongly excluded a
+/// generator at its quota as the limit.
 #[test]
 fn a_generator_at_its_quota_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)

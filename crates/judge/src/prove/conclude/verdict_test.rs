@@ -71,8 +71,8 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
 }
 
-/// Compares the verdict with the measured kind of CPU limit. Only the lever `server-cpu` shows a kind, so with any
-/// other lever the verdict counts as agreeing.
+/// Compares the verdict with the measured kind of CPU limit. Only the lever `server-cpu` shows a kind of CPU limit, so
+/// with any other lever the verdict counts as agreeing.
 pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
     if lever != Some("server-cpu") {
         return Kind::Agrees;
@@ -88,7 +88,7 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
 }
 
 /// Compares the verdict with another resource that explains most of the throughput. If too few workers compute at the
-/// same time, throughput also follows the CPU's speed, so the CPU is then no separate cause.
+/// same time, throughput also follows the CPU's speed. In this case, the CPU is not counted as a separate cause.
 pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);

@@ -93,7 +93,7 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
 }
 
 /// This case occurred with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on
-/// the generator. The estimate must still give nearly the whole effect to the quota, and to each of the two CPUs no
+/// the generator. The estimate must still give nearly the whole effect to the quota. Each of the two CPUs must get no
 /// more than its bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
@@ -178,8 +178,8 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// This case occurred with a generator in a control group with a CPU quota. The CPU thief (a busy loop) in this group
-/// got only 0.028 of a CPU.
+/// This case occurred with a generator in a control group with a CPU quota. In the generator's control group, the CPU
+/// thief (a busy loop) got only 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
