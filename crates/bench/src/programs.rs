@@ -74,8 +74,8 @@ pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Waits up to 5 s until the server accepts connections. Returns an error if the server ends earlier, or accepts no
-/// connection in this time.
+/// Waits up to 5 s until the server accepts connections. Returns an error if the server ends, or accepts no connection
+/// within 5 s.
 pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<TempDir>) -> Result<Server> {
     let deadline = Instant::now() + Duration::from_secs(5);
     while Instant::now() < deadline {

@@ -1,5 +1,5 @@
-//! Signs in streams of events, such as server-sent events. Something collects the events before it passes them on, or
-//! gaps between events grow with the load.
+//! Signs in streams of events, such as server-sent events. The signs show that something collects events before it
+//! passes them on, or that gaps between events grow with the load.
 
 use run::{StreamFinding, StreamSign, SummaryFigure, Trial};
 

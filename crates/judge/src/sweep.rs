@@ -112,7 +112,7 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau that an open loop shows. This open loop offered more than the last step (or another open loop)
+/// Finds a plateau that an open loop shows. The open loop offered more than the last step (or another open loop)
 /// completed, but did not complete more. An open loop that is compared with the last step must have had twice as many
 /// requests in flight. An answer just before or after the end of a window changes the window's count by one, so one
 /// answer more is allowed.

@@ -1,7 +1,7 @@
 //! Every number that decides something in the judgement of a run, in one table. Each row has a value with its unit, and
 //! the cases that the value separates. Each row also has the basis of the value, and the name of a test that depends on
-//! the value. `docs/reference/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and
-//! nowhere else.
+//! the value. `docs/reference/thresholds.md` shows the table of thresholds. "Full", "busy" and "throttled" are defined
+//! here and nowhere else.
 
 /// Basis of a threshold's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -105,8 +105,8 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
 }
 
 /// Maximum number of decimal numbers in code outside of the table, the rules and the signals. The maximum may only be
-/// lowered, because a new number that decides something belongs in the table. Most of the existing numbers are
-/// percentiles, units and settings of numerical methods.
+/// lowered, because a new number that decides something belongs in the table of thresholds. Most of the existing
+/// numbers are percentiles, units and settings of numerical methods.
 const LOOSE: usize = 160;
 
 /// Counts the decimal numbers in the code of a folder. Does not count numbers in tests, in made-up runs, and in the

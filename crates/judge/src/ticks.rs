@@ -15,8 +15,8 @@ pub(crate) fn whole(counter: &str) -> Option<&'static [&'static str]> {
     [&OF_HOST[..], &OF_PROCESSES].into_iter().find(|whole| whole.contains(&counter))
 }
 
-/// Returns the largest error of the growth of a time that is the sum of these counters, seconds. At the beginning and
-/// at the end, each counter may be up to one tick too low.
+/// Returns the largest error, in seconds, of the growth of a time that is the sum of several counters. At the beginning
+/// and at the end, each counter may be up to one tick too low.
 pub(crate) fn error_s(counters: &[&str]) -> f64 {
     counters.len() as f64 / f64::from(TICKS_PER_S)
 }

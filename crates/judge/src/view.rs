@@ -31,7 +31,7 @@ pub struct Task {
     pub name: String,
     /// Counter of the CPU time, per process or per thread.
     pub counter: &'static str,
-    /// CPU use, in CPUs: 1 is one CPU all the time. A process with several threads may exceed 1.
+    /// CPU use, in CPUs: 1 is one CPU all the time. The CPU use of a process with several threads may exceed 1.
     pub busy: f64,
     /// Share of the time for which the task was ready to run but had no CPU; absent if unknown.
     pub wait: Option<f64>,
@@ -97,8 +97,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the growth of a counter over the whole trial, summed over all instances. For a gauge, returns the
-    /// largest value of any instance. The growth over the whole trial suits events that depend on timers of a second,
-    /// which the measured window may miss.
+    /// largest value of any instance. The whole trial is used for events that depend on timers of a second, which the
+    /// measured window may miss.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {
@@ -182,9 +182,9 @@ impl<'a> View<'a> {
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter of
-        // the wait may exceed the rest of the window. The reason is that the kernel adds a wait only when the wait
-        // ends, and the wait may have begun before the window. The wait of a process is not limited to the window,
-        // because the waits of its threads add up.
+        // the wait may exceed the rest of the window. The kernel adds a wait to the counter only when the wait ends,
+        // and the wait may have begun before the window. The wait of a process is not limited to the window, because
+        // the waits of its threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -230,8 +230,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
-    /// number per process is known, adds these numbers up, as if the processes used different CPUs. If the number of
-    /// online CPUs is unknown, too, returns the largest number that a single process may use.
+    /// number of CPUs per process is known, adds these numbers up, as if the processes used different CPUs. If the
+    /// number of online CPUs is unknown, too, returns the largest number that a single process may use.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {

@@ -4,8 +4,8 @@
 //! Each look (repetition of the test) spends a part of the significance level. The part of the level that a look spends
 //! depends on the share of the planned data that exists at this look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The
 //! level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the last look keeps
-//! nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of this motion between the
-//! boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
+//! nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of the Brownian motion
+//! between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;
@@ -23,8 +23,8 @@ const MAX_DEVIATIONS: f64 = 40.0;
 const MIN_DISTANCE: f64 = 0.01;
 
 /// Returns the two-sided significance level of the last of several looks. `shares` are the shares of the planned data
-/// at all looks so far, in order; the planned end is 1. Together, all looks up to the planned end have the level
-/// `level`.
+/// at all looks so far, in order; the planned end is 1. Together, all looks up to the planned end have the significance
+/// level `level`.
 pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     let (mut motion, mut spent, mut last) = (Motion::new(), 0.0, level);
     for share in shares {

@@ -56,7 +56,7 @@ pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     }
 }
 
-/// Checks that these programs are installed.
+/// Checks that all programs in `names` are installed.
 pub fn installed(names: &[&str]) -> Result<(), SetupError> {
     names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(SetupError::program(name)))
 }

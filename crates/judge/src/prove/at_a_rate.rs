@@ -85,8 +85,8 @@ fn network(run: &Run) -> Option<Slowed> {
 }
 
 /// Predicts which lever has the largest effect at `dose` (the share of its resource that it takes), and how large this
-/// effect is. The prediction uses a queueing network that is built from the counters. The network predicts the factor
-/// by which the mean grows, and assumes this factor for percentiles, too.
+/// effect is. The prediction uses a queueing network that is built from the counters. The queueing network predicts the
+/// factor by which the mean grows, and assumes this factor for percentiles, too.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };

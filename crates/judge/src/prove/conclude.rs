@@ -47,8 +47,8 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
 }
 
-/// Evaluates the trials of an experiment, records the outcome, and changes the verdict accordingly. Does nothing if
-/// there is no trial.
+/// Evaluates the trials of an experiment, records the outcome, and changes the verdict accordingly. Does nothing if the
+/// experiment has no trial.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let slots = parts::read(facts, proof);

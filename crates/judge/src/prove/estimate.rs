@@ -294,8 +294,8 @@ struct Nonlinearity {
 
 impl Nonlinearity {
     /// Computes the correction for the size of the doses. The model is a constant elasticity of substitution between
-    /// the speeds; a [`CURVATURE`] of 1 is exact for one client. In this model, the elasticity of a resource grows with
-    /// its slowdown, relative to the mean slowdown of all resources.
+    /// the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
+    /// elasticity of a resource grows with its slowdown, relative to the mean slowdown of all resources.
     ///
     /// Only the slowdown that the levers cause counts. Even without levers, a thread may get only half a CPU because of
     /// other threads of its process.

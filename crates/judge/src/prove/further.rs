@@ -33,7 +33,7 @@ pub fn load_comes_first(run: &Run) -> bool {
 }
 
 /// Returns true if the verdict is a fixed number of workers, but no counter shows the workers or their queue. A rate
-/// limit that delays answers would also explain such a verdict.
+/// limit that delays answers would also explain a verdict about a fixed number of workers.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;

@@ -12,7 +12,7 @@ use crate::verdict::without;
 use crate::{Facts, confidence};
 
 /// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. The confidence
-/// of this verdict comes from the counters.
+/// of the returned verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
     // The rules may still find the upstream that the first verdict named. The experiment showed that the upstream named

@@ -1,5 +1,5 @@
 //! Bytes per exchange on the link in the direction of the requests. The experiment's lever `request-bytes` adds bytes
-//! in this direction.
+//! in the direction of the requests.
 //!
 //! On a half-duplex link, both directions share one wire, so the bytes of both count. On a full-duplex link, requests
 //! load only their own direction, so longer requests test a full link only if this direction is the fuller direction.

@@ -88,8 +88,8 @@ struct PredictedResponse {
     whole: f64,
 }
 
-/// Estimates the share of each lever's resource. The lever on the rate gets a ratio but no share. If no estimate is
-/// possible, the error message gives the reason.
+/// Estimates the share of the response time that each lever's resource causes. The lever on the rate gets a ratio but
+/// no share. If no estimate is possible, the error message gives the reason.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at = rate_at.ok_or("the offered rate was not changed, so the sum of all parts is unknown")?;

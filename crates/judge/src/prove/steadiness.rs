@@ -34,8 +34,8 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     if means.len() < FEWEST {
         return None;
     }
-    // The first slot after the last lever is left out, because it still serves requests that queued up in the preceding
-    // slot.
+    // The first slot after the last slot with a lever is left out, because it still serves requests that queued up in
+    // the preceding slot.
     let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })

@@ -15,10 +15,10 @@ use crate::view::{Task, View};
 use crate::{Facts, link_queue, server_queue, waits};
 
 /// Decides whether the server delays answers to limit the rate. With a limit that delays answers, one client that never
-/// pauses waits for the limit's interval before each answer. A single client then reaches the highest rate of the
-/// sweep. Requests that arrive at a lower rate are answered sooner. With a single worker instead of a limit, all
-/// requests would take at least the service time. A traffic shaper that lets bursts pass has the signs of a limit, too,
-/// but its packets wait on the network path.
+/// pauses waits for the limit's interval before each answer. Under a limit that delays answers, a single client already
+/// reaches the highest rate of the sweep. Requests that arrive at a lower rate are answered sooner. With a single
+/// worker instead of a limit, all requests would take at least the service time. A traffic shaper that lets bursts pass
+/// has the signs of a limit, too, but its packets wait on the network path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;

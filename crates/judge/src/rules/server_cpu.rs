@@ -131,7 +131,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
-/// Decides without counters of the server's processes: from the CPU use of the whole host, if the generator does not
+/// Decides from the CPU use of the whole host, without counters of the server's processes, if the generator does not
 /// run on this host.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);

@@ -1,6 +1,6 @@
-//! Rule for Nagle's algorithm that waits for a delayed acknowledgement. With this algorithm, a response that the server
-//! writes in two parts takes as long as the receiver's acknowledgement timer (40 ms on Linux). Client and server are
-//! idle while they wait for the acknowledgement timer.
+//! Rule for Nagle's algorithm that waits for a delayed acknowledgement. With Nagle's algorithm, a response that the
+//! server writes in two parts takes as long as the receiver's acknowledgement timer (40 ms on Linux). Client and server
+//! are idle while they wait for the acknowledgement timer.
 
 use run::{FigureUnit, ThreadState, Trial};
 

@@ -65,8 +65,8 @@ impl<'a> Interrupts<'a> {
         Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
     }
 
-    /// Returns the share of the time for which a thread ran. If the thread is pinned to one CPU, adds the time of soft
-    /// interrupts on this CPU, up to the CPU's busy share.
+    /// Returns the share of the time for which a thread ran. If the thread is pinned to one CPU, the share includes the
+    /// time of soft interrupts on this CPU, up to the CPU's busy share.
     fn ran(&self, task: &Task) -> f64 {
         let with = || {
             let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;
@@ -113,7 +113,7 @@ pub(crate) struct ServerCpu<'a> {
 }
 
 impl<'a> ServerCpu<'a> {
-    /// Reads the signals. Returns `None` if nothing on the server's side could be read.
+    /// Reads the signals of the server's CPU use. Returns `None` if nothing on the server's side could be read.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
         let view = facts.full_server()?;
         let workers = view.workers();
@@ -186,8 +186,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the thread that is most likely full. If CPUs are free, a thread that waits for a CPU may not use them,
-    /// so the wait shows a full thread. If all CPUs are full, every thread waits for a CPU. The wait therefore counts
-    /// in proportion to the probability that CPUs are free.
+    /// so the wait shows a full thread. If all CPUs are full, every thread waits for a CPU. The wait for a CPU
+    /// therefore counts in proportion to the probability that CPUs are free.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, given) = (1.0 - self.filled(), self.view.given());

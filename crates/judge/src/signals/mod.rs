@@ -66,7 +66,7 @@ impl Signal {
     }
 
     /// Turns the signal into a signal that supports its verdict below the threshold. `id` is the verdict above the
-    /// threshold; empty for the second choice among the rules.
+    /// threshold; if `id` is empty, the rules' second choice is the verdict there.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
@@ -105,8 +105,8 @@ pub(crate) fn odds(chance: f64) -> f64 {
 }
 
 /// Returns the 95 % interval of the mean of a value over the parts of a window. `of` computes the value of a part from
-/// the counter `counter`. Returns `None` if there are too few parts. Each part begins and ends at a sample of the
-/// counter, since some rows of a recording lack a value of this counter.
+/// the counter `counter`. Returns `None` if the window has too few parts for an interval. Each part begins and ends at
+/// a sample of the counter, since some rows of a recording lack a value of this counter.
 pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
     let recording = &view.side.recording;
     let columns: Vec<&run::Column> = recording.columns.iter().filter(|c| c.counter.as_str() == counter).collect();

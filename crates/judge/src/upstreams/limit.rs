@@ -16,8 +16,8 @@ pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> 
     // If all programs together fill the upstream's CPUs, the upstream is the limit if it uses at least half of these
     // CPUs.
     let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
-    // An upstream that uses about one CPU may have a lock. A parallel upstream also gets only one CPU if other programs
-    // use the other CPUs, so the CPUs must have idle time.
+    // An upstream that uses about one CPU may have a lock. The CPUs must also have idle time, because a parallel
+    // upstream gets only one CPU if other programs use the other CPUs.
     let takes_turns =
         processes.len() == 1 && (full..ONE_CPU).contains(&used) && all.is_some_and(|busy| busy < FULL_MIDDLE);
     match full_thread(processes, threads) {

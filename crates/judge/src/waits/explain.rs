@@ -71,7 +71,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
             finding.holder.is_none_or(|state| state == ThreadState::Disk || state.wants_cpu())
         }
         // Threads that sleep or wait for a peer explain `unknown` and `accept-queue` only if the server has a single
-        // worker, because all requests wait for a single worker.
+        // worker, for which all requests wait.
         () if matches!(verdict.id.as_str(), UNKNOWN | "accept-queue") && matches!(cause, Sleep | Peer) => {
             is_only_worker(finding)
         }

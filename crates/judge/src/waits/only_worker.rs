@@ -85,8 +85,8 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
 
 /// Returns true if the worker has one request, and other requests wait for the worker.
 ///
-/// For a worker of an upstream service, counts the requests that other sampled processes sent to this worker. A program
-/// beside an event loop may also sleep, but then the event loop has read the requests.
+/// For a worker of an upstream service, counts the requests that other sampled processes sent to this worker. If
+/// another program beside an event loop sleeps, the event loop has already read the requests.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {

@@ -77,7 +77,8 @@ mod tests {
         let mut covered = 0;
         for seed in 0..200 {
             let found = beside(&model(16), &sweep(KAPPA, false, seed)).expect("kappa is told from zero");
-            // The network describes the trial with 16 clients, so its demands already include the loss at 16 clients.
+            // The queueing network describes the trial with 16 clients, so its demands already include the loss at 16
+            // clients.
             let level = truth(16.0) / plain(&model(16)).0;
             let rate = |c| level * solve(&Model { users: 256, ..now(Some(c)) }).0;
             // Predicts the rate of twice as many clients as were tried, from rates with an error of 2 % each.

@@ -46,7 +46,7 @@ pub(super) fn of_arrivals(now: &Model, change: &Change) -> Change {
     Change { rate, ..change.clone() }
 }
 
-/// Returns the network after a change.
+/// Returns the queueing network after a change.
 pub(super) fn changed(now: &Model, change: &Change) -> Model {
     let mut then = now.clone();
     if let Some(cpu) = &mut then.server_cpu {

@@ -2,10 +2,10 @@
 //! traffic.
 //!
 //! The queueing network already contains the effect of queues on the throughput. If added clients raise the throughput
-//! by less than the network predicts, the cause is contention. The loss is described by the Universal Scalability Law
-//! (N. Gunther, *Guerrilla Capacity Planning*, 2007). The Universal Scalability Law is fitted to the measured rate
-//! divided by the rate that the queueing network predicts. A fit to the measured rate alone would take any full
-//! resource for contention.
+//! by less than the queueing network predicts, the cause is contention. The loss is described by the Universal
+//! Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007). The Universal Scalability Law is fitted to the
+//! measured rate divided by the rate that the queueing network predicts. A fit to the measured rate alone would take
+//! any full resource for contention.
 //!
 //! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the clients that were tried, the loss is
 //! assumed constant.
@@ -25,8 +25,8 @@ pub(super) struct Contention {
     sigma: (f64, f64),
     /// Coherency coefficient of the Universal Scalability Law, with the half-width of its 95 % interval.
     kappa: (f64, f64),
-    /// Clients of the trial that the network describes. The demands of the queueing network already include the loss of
-    /// throughput at this number of clients.
+    /// Clients of the trial that the queueing network describes. The demands of the queueing network already include
+    /// the loss of throughput at this number of clients.
     known_at: f64,
     /// Largest number of clients that was tried.
     tried: f64,
@@ -46,13 +46,14 @@ impl Contention {
         (sigma.0 + kappa.0 > 0.0).then_some(Self { sigma, kappa, known_at: known_at.min(tried), tried })
     }
 
-    /// Returns the throughput with `n` requests in flight, as a share of the network's throughput without contention.
+    /// Returns the throughput with `n` requests in flight, as a share of the queueing network's throughput without
+    /// contention.
     pub(super) fn left(&self, n: f64) -> f64 {
         let lost = |n: f64| 1.0 + self.sigma.0 * (n - 1.0) + self.kappa.0 * n * (n - 1.0);
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))
     }
 
-    /// Adds contention to the throughput and the response time of the network.
+    /// Adds contention to the throughput and the response time of the queueing network.
     ///
     /// Only requests in flight slow each other, not users who think. Slower requests lead to more requests in flight,
     /// so the result is found by iteration. The iteration converges, because the number of users is bounded.

@@ -5,7 +5,7 @@ use run::LoadPoint;
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
 
-/// Maximum number of users for which the network is solved. For more users, the solution would take too long.
+/// Maximum number of users for which the queueing network is solved. For more users, the solution would take too long.
 pub(super) const MOST_USERS: u32 = 100_000;
 /// Number of points of the curve up to the load of the prediction. Beyond the load of the prediction, the curve has the
 /// same number of points.

@@ -6,7 +6,7 @@ use super::solve::{arriving, plain};
 
 impl Model {
     /// Sets `elsewhere_s` to the part of one client's response time that no device explains. If the run has a single
-    /// load level, sets the value with which the network gives the measured rate.
+    /// load level, sets the value with which the queueing network gives the measured rate.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();
@@ -16,7 +16,8 @@ impl Model {
         };
     }
 
-    /// Returns the time in seconds that each request must spend elsewhere for the network to give the measured rate.
+    /// Returns the time in seconds that each request must spend elsewhere for the queueing network to give the measured
+    /// rate.
     fn rest_s(&self, busy_s: f64) -> f64 {
         if let Some(response_s) = self.arriving_s {
             return (response_s - arriving(self, self.rate).1).max(0.0);

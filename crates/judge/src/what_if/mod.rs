@@ -1,9 +1,9 @@
 //! Predictions for other resources or another load.
 //!
-//! The demands of the run's decisive trial give a queueing network. The network is solved exactly (by mean value
-//! analysis) before and after the change. The idea comes from R. Blake, *Optimizing Windows NT* (1993), whose model has
-//! one demand per device. In loadline, queues also have several servers, quotas and delays. In loadline's model,
-//! clients also slow each other if the sweep shows that they do.
+//! The demands of the run's decisive trial give a queueing network. The queueing network is solved exactly (by mean
+//! value analysis) before and after the change. The idea comes from R. Blake, *Optimizing Windows NT* (1993), whose
+//! model has one demand per device. In loadline, queues also have several servers, quotas and delays. In loadline's
+//! model, clients also slow each other if the sweep shows that they do.
 //!
 //! The intervals come from a bootstrap over the run's trials: from many random selections of the trials. The model's
 //! error widens the intervals.
@@ -99,12 +99,12 @@ fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
 }
 
 /// Returns the factor by which a change of resources multiplies the capacity. For this purpose, the capacity is the
-/// rate at which one of the resources becomes full, lowered by contention.
+/// rate at which one of the resources becomes full, reduced by the loss to contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }
 
-/// Makes the answer without the comparison with the present network, which bootstrap draws do not need.
+/// Makes the answer without the comparison with the unchanged queueing network, which bootstrap draws do not need.
 fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf {
     let ((rate, response_s), exactly) = (solve(then), |v| Estimate::around(v, 0.0));
     let limited = |p: &Part| Resource {

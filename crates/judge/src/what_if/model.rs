@@ -1,5 +1,5 @@
-//! A run as a queueing network. For each resource, the network has the number of units, and the time for which a
-//! request occupies one unit.
+//! A run as a queueing network. For each resource, the queueing network has the number of units, and the time for which
+//! a request occupies one unit.
 //!
 //! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up, and
 //! then no request runs until the next period. A quota therefore limits the requests per second, but slows no request
@@ -111,7 +111,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Makes the network of one trial of a run with this verdict. The time that no device explains is not set
+    /// Makes the queueing network of one trial of a run with this verdict. The time that no device explains is not set
     /// (`leave_elsewhere` sets it). Returns `None` if the trial has no good answers.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
@@ -148,8 +148,8 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). In this
-    /// queueing network, all workers are in use, so further clients wait for a worker.
+    /// Returns the queueing network in which workers explain the time that no device explains ([`Self::elsewhere_s`]).
+    /// In this queueing network, all workers are in use, so further clients wait for a worker.
     ///
     /// A run with a single load level cannot distinguish a limited number of workers from a delay of each request.
     /// Returns `None` if the run has several load levels, no unexplained time, or a known number of workers.

@@ -1,4 +1,4 @@
-//! The next bottleneck of a server, from the network that `what-if` changes.
+//! The next bottleneck of a server, from the queueing network that `what-if` changes.
 
 use run::NextBottleneck;
 

@@ -12,15 +12,15 @@ use crate::single::good;
 use crate::sweep::Plateau;
 use crate::thresholds::{FLAT, KEEPS_UP, LOADED};
 
-/// Returns the networks of the loaded trials of a run with this verdict.
+/// Returns the queueing networks of a run's trials under load, for a run with this verdict.
 pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     let trials = || facts.sweep.iter().chain(&facts.search);
     let most = trials().map(|t| good(t)).fold(0.0, f64::max);
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
-/// Returns the network of a trial of a run with this verdict, before any change. The demands are means over all loaded
-/// trials, and the limits agree with the highest rate.
+/// Returns the queueing network of a trial of a run with this verdict, before any change. The demands are means over
+/// all loaded trials, and the limits agree with the highest rate.
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
@@ -68,7 +68,7 @@ fn reached(facts: &Facts<'_>) -> bool {
     matches!(facts.plateau, Plateau::Flat { .. }) || facts.search.iter().any(behind)
 }
 
-/// Returns a network with the mean demands of the networks `drawn`, weighted by their requests.
+/// Returns a queueing network with the mean demands of the networks `drawn`, weighted by their requests.
 pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
     let mean = |of: &dyn Fn(&Model) -> Option<f64>, otherwise: f64| {
         let known: Vec<(f64, f64)> = drawn.iter().filter_map(|m| Some((of(m)?, m.requests))).collect();

@@ -1,5 +1,5 @@
-//! Open queueing network of a trial. The network predicts the mean response time at the trial's rate if some parts
-//! become slower.
+//! Open queueing network of a trial. The queueing network predicts the mean response time at the trial's rate if some
+//! parts become slower.
 
 use run::Trial;
 

@@ -12,7 +12,8 @@ pub(super) fn solve(model: &Model) -> (f64, f64) {
     }
 }
 
-/// Solves the network for random arrivals at a rate. If a resource is full at `rate`, the response time is infinite.
+/// Solves the queueing network for random arrivals at a rate. If a resource is full at `rate`, the response time is
+/// infinite.
 pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     let most = most(model);
     if rate >= most {
@@ -22,7 +23,7 @@ pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     (rate, model.contention.map_or(alone, |contention| contention.arriving(rate, alone)))
 }
 
-/// Solves the network for its users, without contention.
+/// Solves the queueing network for its users, without contention.
 pub(super) fn plain(model: &Model) -> (f64, f64) {
     with_users(&stations(model), cap(model), model.users, model.think_s)
 }
@@ -41,8 +42,8 @@ pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Solves the network for users under a cap (the rate that quotas allow). By Little's law, the returned response time
-/// includes the wait that the cap causes.
+/// Solves the queueing network for users under a cap (the rate that quotas allow). By Little's law, the returned
+/// response time includes the wait that the cap causes.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)

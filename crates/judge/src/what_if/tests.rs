@@ -315,7 +315,7 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
-    // The first run is unchanged. In the second of the two compared runs, the generator uses more than half of its
+    // The first of the two compared runs is unchanged. In the second run, the generator uses more than half of its
     // thread.
     let busy = |p: &crate::planted::Point| p.x / p.capacity * 0.6e6;
     let both = |planted: &crate::planted::Planted| {

@@ -35,8 +35,8 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
 
 /// A queueing network, and variants of this network that lack some stations. Each variant lacks some of the stations
 /// with several servers. The probability that a station is empty is computed from the throughput of the variant without
-/// the station. The alternative, 1 minus the probabilities of all other states, would lose all digits if there are many
-/// servers.
+/// the station. Computed as 1 minus the probabilities of all other states, the probability of an empty station would
+/// lose all digits if there are many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.

@@ -16,8 +16,8 @@ pub(super) struct OwnTurns {
     pub(super) check: PredictionCheck,
 }
 
-/// Compares the effect of the verdict's lever with its prediction. Returns `None` if this lever was not tested in
-/// turns, or has no prediction.
+/// Compares the effect of the verdict's lever with its prediction. Returns `None` if the lever of the verdict was not
+/// tested in turns, or has no prediction.
 pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     let suspect = suspect(proof, verdict)?;
     let effect = proof.effect(suspect.lever)?.clone();
