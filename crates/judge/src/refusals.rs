@@ -67,8 +67,8 @@ fn share_grows(trials: &[&Trial]) -> bool {
 
 /// Returns true if the refused share of the heaviest load is hardly larger than the refused share of the lightest load.
 /// A limit that lets a constant rate of requests pass would have refused a far larger share of the heaviest load. The
-/// threshold is half of the growth that a limit at a constant rate would cause. Returns false if the rates of the
-/// lightest and the heaviest load hardly differ.
+/// threshold for "hardly larger" is half of the growth that a limit at a constant rate would cause. Returns false if
+/// the rates of the lightest and the heaviest load hardly differ.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -156,8 +156,8 @@ impl<'a> Refusals<'a> {
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
-    /// generator at its limit would not keep the rate of good answers constant. Failures with other statuses, such as
-    /// 500, do not count as refusals.
+    /// generator at its limit would not keep the rate of good answers constant. Failures with other statuses than those
+    /// of refusals, such as 500, do not count as refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant
     }

@@ -1,6 +1,6 @@
 //! Requests that take turns on the CPU: only one request runs at a time. Several threads, none of them full, together
-//! use about one CPU, and about one request is handled at a time. The cause is a lock around computation, such as the
-//! interpreter lock of CPython and Ruby.
+//! use about one CPU, and about one request is handled at a time. The requests take turns because of a lock around
+//! computation, such as the interpreter lock of CPython and Ruby.
 
 use run::{Evidence, FigureUnit, UpstreamLimit};
 

@@ -19,7 +19,7 @@ pub(crate) fn derive(run: &mut Run) {
     run.trials.iter_mut().for_each(derive_trial);
 }
 
-/// Fills the counters of the recordings before any load.
+/// Fills the counters of the recordings that were made before any load.
 pub(crate) fn derive_rest(at_rest: &mut [Side]) {
     at_rest.iter_mut().for_each(|side| side.counters = counters(side, Window::ALL));
 }

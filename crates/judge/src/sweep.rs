@@ -15,8 +15,8 @@ pub enum Plateau {
     Flat {
         /// Number of clients of the decisive step, or of the first step whose rate is within 5 % of the highest.
         from: f64,
-        /// Largest number of clients of the sweep. If an open loop showed the plateau, the number of its requests in
-        /// flight.
+        /// Largest number of clients of the sweep. For a plateau that an open loop showed, the number of the open
+        /// loop's requests in flight.
         to: f64,
         /// Growth of the rate between `from` and `to` clients, as a share of the rate at `from`; negative if the rate
         /// fell.

@@ -182,7 +182,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         percent(difference)
     );
     // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // the difference. For such a difference, the check neither fails nor passes.
+    // the difference. If the window's edges may explain the difference, the check neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -191,7 +191,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
 }
 
 /// Checks the CPU use of both sides. No host can use more CPUs than it has, and no process more than its host. At the
-/// limit, the use must be what lighter loads predict: U = X D (utilization = rate times demand).
+/// limit, the CPU use must be what lighter loads predict: U = X D (utilization = rate times demand).
 fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
@@ -278,8 +278,8 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
         report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
-    // The counters of the two sides are read up to about 10 ms apart. Also, some connections are in progress at the
-    // beginning or the end of the window.
+    // The counters of the two sides are read up to about 10 ms apart. Some connections are in progress at the beginning
+    // or the end of the window.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
         report.hold(format!(

@@ -13,8 +13,9 @@ use crate::sweep::top;
 use crate::thresholds::{NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// Returns the load of each upstream, the nearest upstream first. The loads come from the trial with the most clients
-/// among those near the highest rate. With fewer clients, an upstream may be idle between two requests.
+/// Returns the load of each upstream, the nearest upstream first. The loads of the upstreams come from the trial with
+/// the most clients among the trials near the highest rate. With fewer clients, an upstream may be idle between two
+/// requests.
 pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<UpstreamLoad> {
     let most = top(sweep).last().copied().and_then(server_of);
     most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()

@@ -70,7 +70,7 @@ pub(crate) fn program(instance: &str) -> &str {
 }
 
 /// Returns the working processes: those with at least 5 % of the CPU time of all these processes. A master process that
-/// only waits is therefore left out.
+/// only waits is left out.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()

@@ -1,5 +1,6 @@
 //! Shares of the messages of a closed loop that wait unread: as requests at the server, or as answers at the generator.
-//! Messages queue at the slower side. If both sides are busy, the queue shows which side is the limit.
+//! Messages queue at the slower side. If client and server are both busy, the side at which messages queue is the
+//! limit.
 
 use run::{Evidence, FigureUnit, Intensity};
 

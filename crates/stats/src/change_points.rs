@@ -13,12 +13,12 @@ use std::ops::Range;
 use crate::number::median;
 use crate::student::two_sided;
 
-/// Minimum number of values between two changes, and before the first or after the last change. Fewer values that
-/// differ from the others may be outliers.
+/// Minimum number of values between two changes, and before the first or after the last change. A smaller group of
+/// values that differ from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's level of 0.001 finds as many true changes, but three times
 /// as many false changes (simulated in `tests/change_points.rs`). Hunter's level is not strict enough, because a change
-/// is tested at the place with the largest difference.
+/// is tested at the split with the largest difference.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;

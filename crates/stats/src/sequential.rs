@@ -69,7 +69,7 @@ impl Motion {
     /// Returns the probability that the Brownian motion is beyond a boundary at the next look, on either side.
     fn beyond(&self, share: f64, boundary: f64) -> f64 {
         let sd = (share - self.share).sqrt();
-        // The density is symmetric, so both sides are equally likely.
+        // The density is symmetric, so crossings on both sides are equally likely.
         let above = |&(place, weight): &(f64, f64)| weight * normal_tail((boundary - place) / sd);
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }

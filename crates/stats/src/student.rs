@@ -82,7 +82,8 @@ fn half_beta(freedom: f64) -> f64 {
 }
 
 /// Returns the probability beyond `t = tangent * sqrt(freedom)` on both sides, which is the regularized incomplete beta
-/// function (M. Abramowitz and I. Stegun, *Handbook of Mathematical Functions*, 26.7.1). `whole` is [`half_beta`].
+/// function (M. Abramowitz and I. Stegun, *Handbook of Mathematical Functions*, 26.7.1). `whole` is the result of
+/// [`half_beta`].
 fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let square = tangent * tangent;
     if square.is_infinite() {

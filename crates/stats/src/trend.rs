@@ -1,7 +1,7 @@
 //! Trend of a series by ranks. The test comes from H. Mann (*Econometrica* 13, 1945) and M. Kendall (*Rank Correlation
 //! Methods*, 1975). The slope comes from P. Sen (*Journal of the American Statistical Association* 63, 1968). The test
-//! and the slope do not need normal noise, and single spikes hardly affect them. The test assumes that neighbouring
-//! values are independent. The normal approximation of the test is good for ten points or more.
+//! and the slope do not require normally distributed noise, and single spikes hardly affect them. The test assumes that
+//! neighbouring values are independent. The normal approximation of the test is good for ten points or more.
 
 use crate::number::median;
 

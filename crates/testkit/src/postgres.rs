@@ -26,8 +26,8 @@ pub struct Postgres {
     pub port: u16,
 }
 
-/// Finds a program of PostgreSQL. The search includes the folders outside of PATH in which distributions install these
-/// programs.
+/// Finds a program of PostgreSQL. The search includes the folders outside of PATH in which distributions install
+/// PostgreSQL's programs.
 pub fn postgres_program(name: &str) -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut in_versions = versions.filter_map(|version| Some(version.ok()?.path().join("bin").join(name)));

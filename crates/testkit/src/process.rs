@@ -13,7 +13,7 @@ use tempfile::TempDir;
 /// Lowest port that tests use.
 const LOWEST: u32 = 12_000;
 
-/// Maximum time to wait for an event that must occur. Even on a busy machine, such an event occurs much earlier.
+/// Maximum time to wait for an event that must occur. Even on a busy machine, the event occurs much earlier.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could

@@ -13,9 +13,10 @@ use crate::programs::{self, CLIENT_CPU};
 /// Number of descriptors. The goal of the row `connects` is what a minimal loop in C reaches with [`DESCRIPTORS`]
 /// descriptors and with the source addresses [`SOURCES`].
 const DESCRIPTORS: &str = "10000";
-/// Range of source addresses.
+/// Range of source addresses of the load.
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries one after another, connections per second. The highest rate that httperf reaches counts.
+/// Rates that httperf tries one after another, connections per second. Of these rates, the highest that httperf reaches
+/// is its result.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
 /// Measures connection attempts per second.

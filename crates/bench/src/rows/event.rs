@@ -23,14 +23,14 @@ pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring: growth of a call from", "share")
 }
 
-/// Measures the relative growth of the time of a poll call from 0 to 18,000 cold connections. The goal is a minimum
-/// growth, because poll looks at all connections in each call.
+/// Measures the relative growth of the time of a poll call from 0 to 18,000 cold connections. The goal of the row is a
+/// minimum growth, because poll looks at all connections in each call.
 pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Measures the relative growth of the time of a select call from 0 to 18,000 cold connections. The goal is a minimum
-/// growth, because select looks at all connections in each call.
+/// Measures the relative growth of the time of a select call from 0 to 18,000 cold connections. The goal of the row is
+/// a minimum growth, because select looks at all connections in each call.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }

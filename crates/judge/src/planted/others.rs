@@ -101,8 +101,9 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
     (RULES.iter().filter(likely).map(|rule| rule.id).collect(), named)
 }
 
-/// Raises each shared counter on the server's side, and on both sides. The rise is a typical rate of events, or nearly
-/// the time of a whole CPU in microseconds. The rise of the counters alone must not make any rule likely.
+/// Raises each shared counter on the server's side, and on both sides. The rise of a counter is a typical rate of
+/// events, or nearly the time of a whole CPU in microseconds. The rise of the counters alone must not make any rule
+/// likely.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
     let runs: [(&str, Plant); 4] = [

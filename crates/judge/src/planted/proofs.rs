@@ -147,7 +147,8 @@ fn tried_with(
     (proof, verdict)
 }
 
-/// Makes an experiment like [`tried_on`], on the run of a full server. For `server-concurrency`, the run is empty.
+/// Makes an experiment like [`tried_on`], on the run of a full server. For the verdict `server-concurrency`, the run is
+/// empty.
 fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     let run = if verdict.id == "server-concurrency" { Run::default() } else { full() };
     tried_on(run, verdict, experiment)

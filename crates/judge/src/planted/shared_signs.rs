@@ -1,6 +1,6 @@
 //! Signs of bottlenecks that another program on the host may also cause. Each sign has a run in which only another
-//! program causes the sign. For each such run, a function adds the symptom that the bottleneck has under the measured
-//! load.
+//! program causes the sign. For each sign, a function adds to the run the symptom that the bottleneck has under the
+//! measured load.
 
 use super::{PlantedRun, Who};
 
@@ -35,7 +35,7 @@ fn slow_connects(t: &mut run::Trial, _: &super::Point) {
 }
 
 /// Makes a run in which the process `process` uses little of its control group's CPU quota. Another program in the
-/// group uses the quota up.
+/// control group uses up the CPU quota.
 fn used_up_quota(who: Who, group: &str, process: &str) -> PlantedRun {
     healthy()
         .level(who, "cgroup.cpu_quota", group, 0.5)

@@ -21,7 +21,7 @@ use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
 /// Candidate variances of the level's movement per slot, relative to the variance of the noise in a slot. With the
-/// largest candidate, the prediction depends almost only on the preceding slot.
+/// largest candidate variance, the prediction of a slot depends almost only on the preceding slot.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Maximum distance, in slots, of two slots whose residuals may still be correlated for reasons outside the model.
 const LAGS: usize = 3;
@@ -134,7 +134,7 @@ mod tests {
 
     /// Simulates a trial. The elasticity of throughput is 0.8 for the server's speed and 0.1 for the generator's. The
     /// machine alternates between two speeds. The lower speed is two thirds of the higher speed. The machine keeps each
-    /// speed for `keeps` slots on average. If `keeps` is 0, there is only one speed.
+    /// speed for `keeps` slots on average. If `keeps` is 0, the machine has only one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();

@@ -35,9 +35,9 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
 }
 
 /// Predicts the effect of `lever` on throughput, if this lever slows the second suspect (the next bottleneck). `dose`
-/// is the share of the resource that the lever takes. If the rest of the resource still allows the completed rate,
-/// predicts no effect. Returns `None` if `lever` does not test the second suspect, or if the rate at which this suspect
-/// is full is unknown.
+/// is the share of the resource that the lever takes. If the part of the resource that the lever leaves still allows
+/// the completed rate, predicts no effect. Returns `None` if `lever` does not test the second suspect, or if the rate
+/// at which this suspect is full is unknown.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;

@@ -209,7 +209,7 @@ mod tests {
             // a mutex.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
-            // This case occurred with a dispatcher that moved between two threads.
+            // These signs occurred with a dispatcher that moved between two threads.
             (signs(0.93, 0.5, 1.0), CpuLimit::Serial { spins: false }),
             // These signs occurred with an event loop that was 88 % busy, and with an event loop beside a thread pool.
             (signs(0.92, 0.88, 1.1), CpuLimit::OneThread),

@@ -150,8 +150,8 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput followed the lever of the verdict's own resource, but not as predicted.
     Astray,
-    /// The share of throughput that the verdict's resource explains does not differ enough from another resource's
-    /// share, or from zero.
+    /// The share of throughput that the verdict's resource explains differs too little from another resource's share,
+    /// or from zero.
     Close,
     /// Another resource explains most of the throughput, but the counters make the verdict sure.
     AgainstCounters,
@@ -233,8 +233,8 @@ impl Conclusion {
     /// changes confidences only through this function.
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
-    /// contradiction lowers the confidence: a share that is surely below one half, or throughput that surely differs
-    /// from the prediction.
+    /// contradiction lowers the confidence: a share of throughput that is surely below one half, or throughput that
+    /// surely differs from the prediction.
     pub(super) fn confidence(
         self,
         before: f64,

@@ -39,7 +39,7 @@ pub struct Estimates {
     pub remainder: Estimate,
     /// Measured dose of each lever: the share that it took of its own resource, 0 to 1.
     pub doses: Vec<f64>,
-    /// Throughput with each lever on, divided by throughput with this lever off. The other levers may be on or off.
+    /// Throughput with each lever on, divided by throughput with this lever off. All other levers may be on or off.
     pub ratios: Vec<Estimate>,
 }
 
@@ -58,8 +58,8 @@ enum Known {
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
 /// share. The elasticity of a resource that is hardly used need not be measured. If the interval of the regression is
 /// wider than the share of the time for which threads need the resource, this share is used as a bound. If a lever took
-/// much less than planned, the elasticity counts as unknown, even if threads hardly need the resource. The cause that
-/// kept the lever from the CPU may also have kept the slowed threads from the CPU.
+/// much less than planned, the elasticity counts as unknown, even if threads hardly need the resource. Whatever kept
+/// the lever's CPU thief from the CPU may also have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -94,10 +94,10 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. The bound is the share
-/// of time in which the resource was measured as wanted, if known. If the measured share is unknown, the bound is the
-/// share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if neither the measured share nor the
-/// share of the CPU thief is known.
+/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. The bound is the
+/// share of time in which the resource was measured as wanted, if known. If the measured share is unknown, the bound is
+/// the share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if neither the measured share nor
+/// the share of the CPU thief is known.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -225,8 +225,8 @@ impl<'a> Seen<'a> {
         Ok((straight.iter().enumerate().map(of).collect(), remainder, by_dose))
     }
 
-    /// Returns the covariance matrix of the elasticities. The matrix follows from the residuals of the throughput and
-    /// from the doses.
+    /// Returns the covariance matrix of the elasticities. The covariance matrix follows from the residuals of the
+    /// throughput and from the doses.
     fn spread(
         &self,
         speeds: &[Vec<f64>],
@@ -293,8 +293,8 @@ struct Nonlinearity {
 }
 
 impl Nonlinearity {
-    /// Computes the correction for the size of the doses. The model is a constant elasticity of substitution between
-    /// the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
+    /// Computes the correction for the size of the doses. The correction assumes a constant elasticity of substitution
+    /// between the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
     /// elasticity of a resource grows with its slowdown, relative to the mean slowdown of all resources.
     ///
     /// Only the slowdown that the levers cause counts. Even without levers, a thread may get only half a CPU because of

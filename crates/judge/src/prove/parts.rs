@@ -17,9 +17,9 @@ pub(super) const REMAINDER: &str = "remainder";
 /// ID of the lever that slows the generator's CPU.
 const CLIENT_CPU: &str = "client-cpu";
 
-/// Estimates the parts from the slots of the experiment, and records them in `proof`. Also records how steady the
-/// throughput was. Returns the effect of each lever, `None` if there are no slots, or an error if the slots allow no
-/// estimate.
+/// Estimates each resource's share of the throughput from the slots of the experiment, and records the shares in
+/// `proof`. Also records how steady the throughput was. Returns the effect of each lever, `None` if there are no slots,
+/// or an error if the slots allow no estimate.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
     let trial = ProofTrial::of_speeds(&proof.trials)?;
     let mut found = match estimate(trial) {
@@ -45,8 +45,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Marks a small share of the generator's CPU as unknown if a CPU quota throttles the generator. The quota may limit
-/// throughput, whatever the CPU's speed is.
+/// Marks a small share of the generator's CPU as unknown if a CPU quota throttles the generator. The generator's CPU
+/// quota may limit throughput, whatever the CPU's speed is.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().is_some_and(|view| is_throttled(&view));
     for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == CLIENT_CPU) {
@@ -86,7 +86,7 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
 }
 
 /// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. The elasticities for
-/// the number of CPUs and for the load are no parts of the throughput.
+/// the number of CPUs and for the load do not count as shares of the throughput.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));

@@ -20,7 +20,8 @@ use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
-/// ID of the lever that raises the offered rate by a factor. The speed of this lever is 1 divided by the factor.
+/// ID of the lever that raises the offered rate by a factor. For this lever, the speed is 1 divided by the factor of
+/// the offered rate.
 pub const RATE: &str = "rate";
 /// Number of slots in each block in which all levers are off. In addition, each block has one slot for each lever.
 const FREE: usize = 2;
@@ -231,8 +232,8 @@ impl Whole {
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// Returns the relative growth of the response time that a lever causes. Converts the growth from `dose` to
-    /// `self.dose`, with the formula for the wait in a single queue.
+    /// Returns the relative growth of the response time that a lever causes. Converts the growth of the response time
+    /// from `dose` to `self.dose`, with the formula for the wait in a single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
         (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))

@@ -93,7 +93,7 @@ pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
 
-/// Predicts that throughput changes in proportion to the resource.
+/// Predicts that throughput changes in proportion to the part of the resource that the lever leaves.
 fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }

@@ -29,12 +29,13 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 /// Comparison of a measured effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to "no effect". At least a part of the effect's interval
-    /// does not exceed the prediction by far.
+    /// The whole interval of the effect is nearer to the prediction than to "no effect". At least a part of the
+    /// effect's interval does not exceed the prediction by far.
     Confirmed,
-    /// The whole interval exceeds the prediction by far. The lever has an effect, but not for the predicted reason.
+    /// The whole interval of the effect exceeds the prediction by far. The lever has an effect, but not for the
+    /// predicted reason.
     Exceeded,
-    /// The whole interval is close to "no effect", so the prediction is wrong.
+    /// The whole interval of the effect is close to "no effect", so the prediction is wrong.
     Refuted,
     /// The interval neither confirms nor refutes the prediction.
     Open,
@@ -42,11 +43,11 @@ pub(super) enum PredictionCheck {
 
 /// Compares an effect with its prediction, on a logarithmic scale.
 ///
-/// The prediction is confirmed if the whole interval lies beyond the midpoint between "no effect" and the prediction.
-/// The prediction is exceeded if the whole interval lies beyond one and a half times the predicted effect. The largest
-/// possible prediction means "at least", so it cannot be exceeded. The prediction is refuted if the effect is certainly
-/// a very small part of the predicted effect. A larger part of the predicted effect refutes nothing, because another
-/// limit may stop a growth of throughput early.
+/// The prediction is confirmed if the whole interval of the effect lies beyond the midpoint between "no effect" and the
+/// prediction. The prediction is exceeded if the whole interval of the effect lies beyond one and a half times the
+/// predicted effect. The largest possible prediction means "at least", so it cannot be exceeded. The prediction is
+/// refuted if the effect is certainly a very small part of the predicted effect. A larger part of the predicted effect
+/// refutes nothing, because another limit may stop a growth of throughput early.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {

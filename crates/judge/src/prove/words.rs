@@ -55,8 +55,8 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
 }
 
 /// Returns the headline of an experiment: the share of the resource that the lever took, and the resulting change of
-/// throughput or response time. If the resource was hardly wanted, the headline gives an upper bound of the share of
-/// throughput that the resource explains.
+/// throughput or response time. If threads hardly needed the resource, the headline gives an upper bound of the share
+/// of throughput that the resource explains.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
@@ -76,8 +76,8 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns true if the verdict predicts an effect of the measured lever. Levers on other resources should have no
-/// effect.
+/// Returns true if the verdict predicts an effect of the measured lever. Levers on resources other than the verdict's
+/// should have no effect.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }

@@ -160,8 +160,8 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
-/// Decides whether the network loses packets, by the SYNs that the client sent again. Subtracts the SYNs that the
-/// server's full accept queue dropped. The network path dropped all other SYNs that were sent again.
+/// Decides whether the network loses packets, by the SYNs that the client sent again. SYNs that the server's full
+/// accept queue dropped do not count as lost. The network path dropped all other SYNs that were sent again.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
@@ -190,7 +190,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns the completed rate of an open loop if the run has no sweep, nearly all requests completed, and the objective
-/// was met. Losses delayed some answers of such a run at most, but did not limit its rate.
+/// was met. If the objective was met, losses delayed some answers at most, but did not limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
@@ -198,8 +198,8 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
 }
 
-/// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. The
-/// counts cover the whole trial, because the measured window may be shorter than the retransmission timer.
+/// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. Segments
+/// of the whole trial count, because the measured window may be shorter than the retransmission timer.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
         let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);

@@ -1,10 +1,10 @@
 //! Rule for a full link. Either the link carries its maximum rate, or all signs point to a queue between the hosts.
 //!
-//! The conditions come from R. Blake, *Optimizing Windows NT* (1993). (a) One more client raises the rate by less than
-//! 2 % (twice as many by less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax (Xmax: highest
-//! rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The link carries nearly all of its rate,
-//! framing included (Blake names 90 %), or at least 66.7 % while retransmissions or deferrals rise. If the conditions
-//! (a) to (c) are met but (d) is not, the queue is outside every measured device.
+//! The conditions (a) to (d) come from R. Blake, *Optimizing Windows NT* (1993). (a) One more client raises the rate by
+//! less than 2 % (twice as many by less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax
+//! (Xmax: highest rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The link carries nearly all of
+//! its rate, framing included (Blake names 90 %), or at least 66.7 % while retransmissions or deferrals rise. If the
+//! conditions (a) to (c) are met but (d) is not, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -248,8 +248,8 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
 }
 
 /// Returns the frames that the queue of a busy medium dropped, if these dropped frames explain most of the
-/// retransmissions. The counts cover the whole recording, because a frame that was dropped before the measured window
-/// may be sent again inside it.
+/// retransmissions. Drops in the whole recording count, because a frame that was dropped before the measured window may
+/// be sent again inside it.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -283,9 +283,9 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     })
 }
 
-/// Returns the signs of a full link whose rate is unknown. One sign is packets in the queue of a traffic shaper on an
-/// interface of the client's or the server's host. The other sign of a full link is round trips that grow with the load
-/// while the hosts have idle CPUs.
+/// Returns the signs of a full link whose rate is unknown. One sign of a full link is packets in the queue of a traffic
+/// shaper on an interface of the client's or the server's host. The other sign of a full link is round trips that grow
+/// with the load while the hosts have idle CPUs.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;

@@ -20,14 +20,14 @@ use crate::upstreams;
 use crate::view::View;
 use crate::waits;
 
-/// Returns the signs of a queue inside the server, each with its confidence. One sign is a queue that was seen
-/// directly. Another sign is a count equal to the number of requests handled at a time. Further signs are requests that
-/// run one at a time, a full upstream, and threads that wait for one thing.
+/// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
+/// seen directly. Another sign of a queue is a count that equals the number of requests handled at a time. Further
+/// signs of a queue are requests that run one at a time, a full upstream, and threads that wait for one thing.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
-        // The sign is weak, because small counts may be equal by chance.
+        // This count is a weak sign, because small counts may be equal by chance.
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));

@@ -27,8 +27,8 @@ pub enum Verdict {
 /// Rank of a rule. A rule that finds its signs beats all rules of lower tiers, unless its result is improbable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// Client or server ran out of something countable, such as ports, or the generator misbehaved. The load was
-    /// therefore not the planned load.
+    /// Client or server ran out of something countable, such as ports, or the generator misbehaved. The load was not
+    /// the planned load.
     Broken,
     /// Specific cause, which has its own signs.
     Cause,

@@ -317,8 +317,8 @@ mod tests {
         assert!(missing.is_some_and(|missing| missing.contains("2 clients did more than 2 times")), "{unseen:#?}");
     }
 
-    /// Each connection sends sixteen requests at a time to a server that takes only eight per connection. The other
-    /// eight requests wait, and the evidence gives the number of waiting requests.
+    /// Each connection sends sixteen requests at a time to a server that takes only eight per connection. Eight of the
+    /// sixteen requests on each connection wait, and the evidence gives the number of waiting requests.
     #[test]
     fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
         let limited = |limit| {

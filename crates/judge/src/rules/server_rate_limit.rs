@@ -229,8 +229,8 @@ mod tests {
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
     }
 
-    /// About Varnish in front of a backend with at most 30 connections, an earlier version said "limits the rate on
-    /// purpose, 95 %". A rate limit is still possible, because a rate limit would keep as many connections open.
+    /// An earlier version said "limits the rate on purpose, 95 %" about Varnish in front of a backend with at most 30
+    /// connections. A rate limit is still possible, because a rate limit would keep as many connections open.
     #[test]
     fn a_full_pool_of_connections_that_refuses_is_a_guess() {
         let with_connections = |count: f64| {

@@ -192,7 +192,7 @@ mod tests {
     use run::{Bottleneck, ThreadState, Trial, WaitGroup, WaitProfile};
 
     /// Figures seen with the JDK's HTTP server. An answer takes 40 ms at light load, and the limit is a lock that each
-    /// request holds for 2 ms. If `wait_goes_away` is true, the 40 ms vanish under heavier load.
+    /// request holds for 2 ms. If `wait_goes_away` is true, the wait of 40 ms vanishes under heavier load.
     fn lock(wait_goes_away: bool) -> Bottleneck {
         let change = move |t: &mut Trial, p: &Point| {
             if wait_goes_away && p.n > 2.0 {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     /// This case occurred with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`,
-    /// its answers take just as long, so Nagle's algorithm is not the cause.
+    /// the server's answers take just as long, so Nagle's algorithm is not the cause.
     #[test]
     fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
         let planted = |sleepers_per_request: f64| {

@@ -17,7 +17,8 @@ pub(crate) mod cpu;
 #[cfg(test)]
 mod simulated;
 
-/// Number of parts into which a window is split. The spread of a signal over the parts gives its interval.
+/// Number of parts into which a window is split. The spread of a signal's values over the parts of the window gives the
+/// signal's interval.
 const PARTS: usize = 8;
 
 /// A measured value and its threshold.
@@ -48,14 +49,16 @@ impl Signal {
         Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
     }
 
-    /// Makes a signal from a share of counted events, such as dropped connects. The width is the statistical error of
-    /// the share, which follows from the square root of the count. A few events therefore never make a sure signal.
+    /// Makes a signal from a share of counted events, such as dropped connects. The width of the signal is the
+    /// statistical error of the share, which follows from the square root of the count. A few events therefore never
+    /// make a sure signal.
     pub(crate) fn counted(name: &'static str, (share, events): (f64, f64), threshold: f64) -> Self {
         let error = share.max(f64::MIN_POSITIVE) / events.max(1.0).sqrt();
         Self::new(name, share, (threshold, error)).within(Some((share - NORMAL_95 * error, share + NORMAL_95 * error)))
     }
 
-    /// Makes a signal from a number of events. The width is the statistical error of the number: its square root.
+    /// Makes a signal from a number of events. The width of the signal is the statistical error of the number: its
+    /// square root.
     pub(crate) fn count(name: &'static str, events: f64, threshold: f64) -> Self {
         Self::counted(name, (events, events), threshold)
     }

@@ -73,7 +73,7 @@ pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) 
     queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
 }
 
-/// Returns true if the sampled trial has enough samples for a conclusion about waits. With fewer samples, all samples
+/// Returns true if the sampled trial has enough samples for a conclusion about waits. With too few samples, all samples
 /// may agree by chance.
 pub(crate) fn has_enough_samples(run: &Run) -> bool {
     let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
@@ -83,8 +83,8 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
     chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
-/// Returns the causes for which requests wait. Causes inside databases come first. The causes inside databases are
-/// followed by the other causes, those with more waiting threads first.
+/// Returns the causes for which requests wait. The list begins with the causes inside databases. The causes inside
+/// databases are followed by the other causes, those with more waiting threads first.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);

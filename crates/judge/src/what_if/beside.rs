@@ -1,5 +1,5 @@
-//! Contention in a sweep: the loss of throughput that the queueing network does not explain. The loss is fitted with
-//! the formula of the Universal Scalability Law.
+//! Contention in a sweep: the loss of throughput that the queueing network does not explain. The loss of throughput is
+//! fitted with the formula of the Universal Scalability Law.
 
 use super::contention::Contention;
 use super::model::Model;

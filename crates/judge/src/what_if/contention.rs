@@ -2,13 +2,13 @@
 //! traffic.
 //!
 //! The queueing network already contains the effect of queues on the throughput. If added clients raise the throughput
-//! by less than the queueing network predicts, the cause is contention. The loss is described by the Universal
-//! Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007). The Universal Scalability Law is fitted to the
-//! measured rate divided by the rate that the queueing network predicts. A fit to the measured rate alone would take
-//! any full resource for contention.
+//! by less than the queueing network predicts, the cause is contention. The loss of throughput to contention is
+//! described by the Universal Scalability Law (N. Gunther, *Guerrilla Capacity Planning*, 2007). The Universal
+//! Scalability Law is fitted to the measured rate divided by the rate that the queueing network predicts. A fit to the
+//! measured rate alone would take any full resource for contention.
 //!
-//! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the clients that were tried, the loss is
-//! assumed constant.
+//! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the largest number of clients that was
+//! tried, the loss of throughput is assumed constant.
 
 use fastrand::Rng;
 use stats::Interval;

@@ -23,8 +23,8 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, othe
         let limit = of(&|w| w.resources.iter().find(same).map(|r| r.limit), resource.limit);
         (resource.low, resource.high) = (limit.low, limit.high);
     }
-    // Requests cannot complete faster than the resource that is full first allows. The limit by the first full resource
-    // is often more exact than the capacity that was searched for.
+    // Requests cannot complete faster than the resource that is full first allows. The limit by the resource that is
+    // full first is often more exact than the capacity that the search found.
     let known = answer.resources.iter().filter(|resource| !resource.at_least);
     let most = known.map(|resource| resource.high).fold(f64::INFINITY, f64::min);
     answer.capacity.high = answer.capacity.high.min(most).max(answer.capacity.value);

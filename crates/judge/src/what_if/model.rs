@@ -158,8 +158,8 @@ impl Model {
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
     }
 
-    /// Adjusts the limits to the highest measured rate, `most`. After the adjustment, no resource is full below `most`,
-    /// and the bottleneck is full at `most`.
+    /// Adjusts the limits of the resources to the highest measured rate, `most`. After the adjustment, no resource is
+    /// full below `most`, and the bottleneck is full at `most`.
     pub(super) fn calibrated(mut self, most: f64, full: Option<&'static str>) -> Self {
         for part in self.resources() {
             let share = most / part.limit();
@@ -293,8 +293,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// A link may carry 6 % more than its nominal rate. An earlier version took a link that carried 6 % more for two
-    /// links of half the speed, and predicted half of the real throughput for one client.
+    /// A link may carry 6 % more than its nominal rate. An earlier version took a link that carried 6 % more than its
+    /// nominal rate for two links of half the speed. It predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

@@ -1,7 +1,7 @@
 //! Demands, averaged over all trials near the highest rate.
 //!
-//! A single window contains too few quota periods and bursts of the disk. Also, counters are read slightly before or
-//! after the edges of the window, while answers are counted exactly between these edges.
+//! A single window contains too few quota periods and bursts of the disk for a mean. Counters are read slightly before
+//! or after the edges of the window, while answers are counted exactly between these edges.
 
 use run::{Trial, TrialKind};
 
@@ -20,7 +20,7 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
 }
 
 /// Returns the queueing network of a trial of a run with this verdict, before any change. The demands are means over
-/// all loaded trials, and the limits agree with the highest rate.
+/// all trials under load, and the resources' limits are adjusted to the highest rate.
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));

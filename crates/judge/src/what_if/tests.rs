@@ -192,8 +192,8 @@ fn changes_are_made_together() {
     assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
 }
 
-/// The resource that is full first comes first. To double the capacity, about twice as much of the first listed
-/// resource is needed.
+/// The list begins with the resource that is full first. To double the capacity, about twice as much of the first
+/// listed resource is needed.
 #[test]
 fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     let needed = full().findings.what_if;
@@ -210,8 +210,8 @@ fn full() -> Run {
     run
 }
 
-/// Asks `what-if` about the resources that "To double this" lists. Each step reaches the predicted rate, and in the end
-/// the capacity doubles.
+/// Asks `what-if` about the resources that the report lists under "To double this". Each step reaches the predicted
+/// rate, and in the end the capacity doubles.
 #[test]
 fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     let threads = |busy: u32| {

@@ -48,7 +48,7 @@ impl Usl {
     }
 }
 
-/// Points to fit to the law.
+/// Points to which the Universal Scalability Law is fitted.
 struct Points {
     /// Concurrency of each point, and its throughput divided by the largest throughput.
     points: Vec<(f64, f64)>,
@@ -80,8 +80,8 @@ pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, false)
 }
 
-/// Fits the law with errors proportional to the throughput, so small values have as much weight as large ones. The
-/// field `r2` has no meaning in this fit.
+/// Fits the Universal Scalability Law with errors proportional to the throughput, so small values have as much weight
+/// as large ones. The field `r2` has no meaning in this fit.
 pub fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, true)
 }

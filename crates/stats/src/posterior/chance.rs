@@ -19,8 +19,8 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     match constraint.kind {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // `thought` is the prior probability that the true share is at most `allowed`. If the objective allows only
-            // few late requests, this prior probability is almost zero.
+            // `thought` is the prior probability that the true share of late requests is at most `allowed`. If the
+            // objective allows only few late requests, this prior probability is almost zero.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)

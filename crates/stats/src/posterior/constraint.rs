@@ -102,8 +102,8 @@ impl Constraint {
     }
 }
 
-/// Model with a certain capacity and steepness. The other fields are computed from capacity and steepness, and are
-/// equal for all windows.
+/// Model with a certain capacity and steepness. The other fields are computed from `c` and `steep`, and are equal for
+/// all windows.
 #[derive(Clone, Copy)]
 pub(super) struct CapacityModel {
     c: f64,

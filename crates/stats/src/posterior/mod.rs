@@ -59,7 +59,8 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     for _ in 0..2 {
         let dispersions = dispersions(&windows, constraint, found, dispersion);
         let now = grid.posterior(&dispersions).estimate()?;
-        // Each pass starts again from the prior. Starting from the previous posterior would count all windows twice.
+        // Each pass over the windows starts again from the prior. Starting from the previous posterior would count all
+        // windows twice.
         let more =
             scatter((&windows, &dispersions), constraint, &now, (dispersion / PRIOR_DISPERSION.0, PRIOR_WINDOWS));
         dispersion = PRIOR_DISPERSION.0 * more.clamp(DISPERSION_FACTORS.0, DISPERSION_FACTORS.1);

@@ -27,7 +27,7 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
 }
 
 /// Returns the row of `SUSPECTS` for the verdict and the lever that tests it. If the experiment predicted the effect of
-/// one of the verdict's levers, returns the row of this lever.
+/// one of the verdict's levers, returns the row of `SUSPECTS` with this lever.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }

@@ -63,7 +63,7 @@ pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns
 }
 
 /// Returns true if the measured throughput agrees with the prediction: its interval contains the prediction or misses
-/// it by at most the model's error. The interval must also exclude "no effect".
+/// it by at most the model's error. The interval of the measured change must also exclude "no effect".
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;

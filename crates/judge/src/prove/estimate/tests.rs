@@ -119,8 +119,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) on the CPUs of server and generator therefore also slow the application. Without equations for the
-/// effect of CPU thieves on the application, a part of the effect of its own lever would be attributed to a thief. The
-/// effect would go to the CPU thief that was more often on together with the application's lever.
+/// effect of CPU thieves on the application, a part of the effect of its own lever would be attributed to a thief. Of
+/// the CPU thieves, the one that was on more often together with the application's lever would get this part of the
+/// effect.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);

@@ -60,8 +60,8 @@ impl Job {
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }
 
-    /// Runs the test, and returns its exit status and its output. The output goes to a file. If the output went to a
-    /// pipe, a process that the test left behind would keep the pipe open.
+    /// Runs the test, and returns its exit status and its output. The output of the test goes to a file. If the output
+    /// went to a pipe, a process that the test left behind would keep the pipe open.
     fn end(&self) -> io::Result<(ExitStatus, String)> {
         let mut output = tempfile::tempfile()?;
         let status = Command::new("timeout")

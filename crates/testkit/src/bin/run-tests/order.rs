@@ -14,7 +14,7 @@ pub(crate) fn longest_first(jobs: &mut [Job], times: &str) {
     jobs.sort_by(|a, b| took_s(b).total_cmp(&took_s(a)));
 }
 
-/// Parses a line of the file: a time in seconds, a tab and the name of a test.
+/// Parses a line of the file with the times of the tests: a time in seconds, a tab and the name of a test.
 fn time(line: &str) -> Option<(&str, f64)> {
     let (took_s, name) = line.split_once('\t')?;
     Some((name, took_s.parse().ok()?))
