@@ -14,8 +14,8 @@ use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
 use crate::upstreams;
 use crate::view::View;
 
-/// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains
-/// only a small share of the requests that no worker handles.
+/// Returns evidence of the queue in the trial with the most clients near the highest rate. Returns `None` if the queue
+/// contains only a small share of the requests that no worker handles.
 pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));

@@ -15,9 +15,9 @@ use crate::thresholds::{PLATEAU_KEPT, STILL_DRIFTS};
 use stats::fit::linear;
 use stats::{Sample, average};
 
-/// Minimum number of intervals in the test.
+/// Minimum number of intervals to which the line is fitted.
 const LEAST: usize = 6;
-/// Maximum number of intervals in the test. The test leaves out older intervals.
+/// Maximum number of intervals to which the line is fitted. The test leaves out older intervals.
 const MOST: usize = 20;
 /// Maximum drift that may be noise, as a share of the mean. A rate that falls more than this is not at a plateau.
 const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;

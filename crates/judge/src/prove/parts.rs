@@ -122,9 +122,9 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the part that is certainly the largest, if any. A part is certainly the largest if it is certainly at least
-/// half. A part is also the largest if its estimate is at least half and its whole interval lies above all other
-/// intervals.
+/// Returns the lever, or the remainder, whose share of the throughput is certainly the largest, if any. A share is
+/// certainly the largest if it is certainly at least half. A share is also the largest if its estimate is at least half
+/// and its whole interval lies above all other intervals.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {

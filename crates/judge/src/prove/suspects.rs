@@ -82,7 +82,7 @@ pub(super) fn acts_on(lever: &str, limit: Option<UpstreamLimit>) -> bool {
     SUSPECTS.iter().any(|suspect| suspect.lever == lever && suspect.behind.is_some() && suspect.behind == limit)
 }
 
-/// Returns the ID of the bottleneck that is found if this lever changes throughput.
+/// Returns the ID of the bottleneck that is found if the lever `lever` changes throughput.
 pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }

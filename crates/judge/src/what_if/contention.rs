@@ -33,8 +33,8 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    /// Takes the contention from the fitted Universal Scalability Law. Returns `None` if the law's coefficients sigma
-    /// (contention) and kappa (coherency) may both be zero.
+    /// Takes the contention from the fitted Universal Scalability Law. Returns `None` if the scalability law's
+    /// coefficients sigma (contention) and kappa (coherency) may both be zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
         // The lower end of the interval is cut at 0, so only the upper end shows the interval's width.

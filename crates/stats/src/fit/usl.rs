@@ -11,7 +11,7 @@ use crate::moments::mean_and_squares;
 use crate::number::{finite, positive, ratio};
 use crate::student::t95;
 
-/// Returns the throughput of the law at a concurrency of `n`.
+/// Returns the throughput by the Universal Scalability Law at a concurrency of `n`.
 pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
     lambda * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0))
 }
@@ -27,15 +27,15 @@ pub struct Usl {
     pub kappa: f64,
     /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine them.
     pub intervals: Option<[Interval; 3]>,
-    /// Share of the variance of the throughput that the law explains, 0 to 1. The share has no meaning in a fit by
-    /// [`usl_of_shares`].
+    /// Share of the variance of the throughput that the Universal Scalability Law explains, 0 to 1. The share has no
+    /// meaning in a fit by [`usl_of_shares`].
     pub r2: f64,
     /// Number of points that were fitted.
     pub points: usize,
 }
 
 impl Usl {
-    /// Returns the throughput of the fitted law at a concurrency of `n`.
+    /// Returns the throughput of the fitted scalability law at a concurrency of `n`.
     pub fn at(&self, n: f64) -> f64 {
         usl_rate([self.lambda, self.sigma, self.kappa], n)
     }
@@ -74,8 +74,8 @@ impl Problem for Points {
     }
 }
 
-/// Fits the law to `(concurrency, throughput)` points. Returns `None` for fewer than 4 usable points, or if the largest
-/// concurrency is less than twice the smallest.
+/// Fits the Universal Scalability Law to `(concurrency, throughput)` points. Returns `None` for fewer than 4 usable
+/// points, or if the largest concurrency is less than twice the smallest.
 pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, false)
 }

@@ -55,7 +55,7 @@ pub struct Constraint {
 }
 
 impl Constraint {
-    /// Returns true if the window, taken alone, exceeds the limit.
+    /// Returns true if the window, taken alone, exceeds the constraint's limit.
     pub fn breaks(&self, window: &WindowObservation) -> bool {
         let shown = window.late / window.answered;
         match self.kind {

@@ -46,7 +46,7 @@ struct Family<'s> {
     members: Vec<Member>,
 }
 
-/// One variant of the network.
+/// One variant of the queueing network.
 struct Member {
     solution: Closed,
     /// For each station of `several`, the probabilities of 0, 1, … requests at the station, up to one less than its
@@ -69,8 +69,8 @@ impl<'s> Family<'s> {
         self.members.swap_remove(0).solution
     }
 
-    /// Adds one client to each variant of the network. Variants that lack more stations are solved first, because the
-    /// other variants need their results.
+    /// Adds one client to each variant of the queueing network. Variants that lack more stations are solved first,
+    /// because the other variants need their results.
     fn step(&mut self, n: u32) {
         for lacks in (0..self.members.len()).rev() {
             let lacked = |at: usize| self.several.iter().position(|s| *s == at).filter(|bit| lacks & 1 << bit != 0);
