@@ -40,7 +40,7 @@ pub struct Threshold {
 }
 
 /// Makes a constant and a row of [`THRESHOLDS`] from each line: name, type, value, unit, separated cases, basis,
-/// reason, test. Decisions with one meaning share one number. The further names of this number follow under `also`.
+/// reason, test. Decisions with one meaning share one number. Further names of a shared number follow under `also`.
 macro_rules! thresholds {
     ($($group:literal { $($name:ident: $type:ty = $value:expr, $unit:literal, $separates:literal,
         $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {

@@ -1,6 +1,6 @@
 //! Capacity as a number of users with think times. Finds the largest number of users with which the objective was met.
-//! Of all larger numbers of users with which the objective was missed, also finds the smallest. If a number of users
-//! was tried several times, the majority of the windows with this number decides.
+//! Above this largest number, also finds the smallest number of users with which the objective was missed. If a number
+//! of users was tried several times, the majority of the windows with this number decides.
 
 use std::collections::BTreeMap;
 

@@ -95,8 +95,8 @@ fn is_mute(facts: &Facts<'_>) -> bool {
 
 /// Returns the place of the words about waiting threads in the sentence of a verdict.
 ///
-/// The words about waiting threads come last if the verdict names no cause. The verdict's sentence must also be about
-/// failures, or the threads must have too few samples. Otherwise the words about waiting threads come first.
+/// The words about waiting threads come last only in a verdict without a cause, if its sentence is about failures or
+/// the threads have too few samples. Otherwise the words about waiting threads come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

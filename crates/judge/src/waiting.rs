@@ -95,8 +95,8 @@ mod tests {
     }
 
     /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array describes one side by
-    /// three numbers. The first two are the shares of the time for which the side's thread runs, and waits for a CPU.
-    /// The third is the side's unread bytes per connection.
+    /// three numbers. The first two numbers are the shares of the time for which the side's thread runs, and waits for
+    /// a CPU. The third number is the side's unread bytes per connection.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -160,8 +160,8 @@ impl CpuSigns {
 /// throughput changes. Returns `None` if no experiment measured the effect of fewer CPUs.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. It
-    // does not bound the effect of the number of CPUs.
+    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. This
+    // share does not bound the effect of the number of CPUs.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();

@@ -103,7 +103,8 @@ pub(super) struct Test {
     pub(super) own: Own,
     pub(super) kind: Kind,
     /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
-    /// `not-saturated`, the verdict's own lever is a larger load. This load must also have had the predicted effect.
+    /// `not-saturated`, the verdict's own lever is a larger load. The larger load must also have had the predicted
+    /// effect.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.

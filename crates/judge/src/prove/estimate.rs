@@ -170,7 +170,8 @@ impl<'a> Seen<'a> {
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
     /// slow the resource of a bounded lever. If a lever in the regression also slows a bounded resource, an unknown
-    /// part of this lever's effect belongs to the bounded resource. This part lies between 0 and what the bound allows.
+    /// part of this lever's effect belongs to the bounded resource. The unknown part lies between 0 and what the bound
+    /// allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;

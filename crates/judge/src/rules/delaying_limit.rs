@@ -55,8 +55,9 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that goes on working after its answer causes response times like a limiter does. A limiter reads the
-    // next request at once. A worker that still works leaves the next request unread, or lets it wait for a lock.
+    // A worker that goes on working after its answer causes response times like a limiter does. A server that limits
+    // its rate reads the next request at once. A worker that still works leaves the next request unread, or lets it
+    // wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,

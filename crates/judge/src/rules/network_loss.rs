@@ -64,8 +64,8 @@ fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String
     (facts::loopback(facts.run) && !dropped).then(|| "loopback loses nothing, and no interface dropped a packet".into())
 }
 
-/// Returns the side that sent the largest share of its segments again. Also returns the number of these segments, and
-/// the number of all segments that the side sent. Prefers a side whose losses affect this load.
+/// Returns the side that sent the largest share of its segments again. Also returns the number of segments that this
+/// side sent again, and the number of all its segments. Prefers a side whose losses affect this load.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, f64, f64)> {
     let mut seen: Vec<_> = facts.focus().into_iter().flat_map(again).collect();
     seen.sort_by(|a, b| (b.1 / b.2).total_cmp(&(a.1 / a.2)));

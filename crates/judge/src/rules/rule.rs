@@ -43,8 +43,8 @@ pub struct Rule {
     pub id: &'static str,
     /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
-    /// Counters of the whole machine or network namespace that the rule reads. Other programs change these counters,
-    /// too. Each entry therefore also names the symptom that the measured load must show.
+    /// Counters of the whole machine or network namespace that the rule reads. Other programs change counters of the
+    /// whole machine, too. Each entry therefore also names the symptom that the measured load must show.
     pub shared: &'static [(&'static [&'static str], &'static str)],
     /// True if the bottleneck means that requests wait inside the server, perhaps for an upstream.
     pub waits: bool,

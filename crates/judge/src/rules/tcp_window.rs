@@ -2,13 +2,13 @@
 //! sender wait.
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
-//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. Neither kernel figure
-//! includes the gaps between paced packets. With pacing, the kernel reports 24 to 50 % for a transfer that only the
-//! window limits.
+//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. Neither `rwnd_limited` nor
+//! `sndbuf_limited` includes the gaps between paced packets. With pacing, the kernel reports 24 to 50 % for a transfer
+//! that only the window limits.
 //!
 //! The kernel's figures therefore only show which sender to examine. The verdict depends on two other figures. The
-//! first is the bytes per round trip, divided by the window. The second is the share of a request's time in which data
-//! waited at the sender.
+//! first figure is the bytes per round trip, divided by the window. The second figure is the share of a request's time
+//! in which data waited at the sender.
 
 use run::{FigureUnit, Trial};
 

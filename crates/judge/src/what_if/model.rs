@@ -177,7 +177,8 @@ impl Model {
             (THREADS, Some(cpu)) => cpu.threads *= factor,
             (QUOTA, Some(cpu)) => cpu.quota *= factor,
             (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
-            // A faster link carries a request in less time. A change of any other resource changes its number of units.
+            // A faster link carries a request in less time. A change of any resource other than the link changes this
+            // resource's number of units.
             (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
             _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
         }
@@ -294,7 +295,8 @@ mod tests {
     use super::*;
 
     /// A link may carry 6 % more than its nominal rate. An earlier version took a link that carried 6 % more than its
-    /// nominal rate for two links of half the speed. It predicted half of the real throughput for one client.
+    /// nominal rate for two links of half the speed. The earlier version predicted half of the real throughput for one
+    /// client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

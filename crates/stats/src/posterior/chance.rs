@@ -1,7 +1,8 @@
 //! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile with
-//! the limit. The module uses a binomial distribution of the late requests instead. The number of draws of the binomial
-//! distribution is the number of independent answers that carry as much information as the window. The binomial test of
-//! late requests comes from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! the limit. The module uses a binomial distribution of the late requests instead of a percentile. The number of draws
+//! of the binomial distribution is the number of independent answers that carry as much information as the window. The
+//! binomial test of late requests comes from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
+//! Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};

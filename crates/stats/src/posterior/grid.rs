@@ -21,8 +21,9 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
 /// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the
-/// latency limit equals many service times, the share of late answers rises steeply with the rate. Windows that are too
-/// short to exceed the limit would otherwise also fit a model in which the share of late answers hardly rises.
+/// latency limit equals many service times, the share of late answers rises steeply with the rate. Without this prior,
+/// windows that are too short to exceed the limit would also fit a model in which the share of late answers hardly
+/// rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed in the closed loop, divided by the standard deviation of the speed in a single

@@ -2,10 +2,10 @@
 //! changed during the run, the more the interval is widened. On a shared machine, the CPU time of a request varies over
 //! seconds and minutes about as much as over hours. Variation that is equally large at all time scales is flicker noise
 //! with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between this
-//! run and the next one is therefore predicted from two observations in this run. The first observation is the change
-//! of speed between windows. The second observation is the difference between the saturation rate of the closed loop,
-//! which came first, and the saturation rate of the open loop. From each of the two observations, the change that even
-//! a steady machine shows is subtracted.
+//! run and the next one is therefore predicted from two observations in this run. The first of these observations is
+//! the change of the machine's speed between windows. The second of these observations is the difference between the
+//! saturation rate of the closed loop, which came first, and the saturation rate of the open loop. From each of the two
+//! observations, the change that even a steady machine shows is subtracted.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
