@@ -25,8 +25,8 @@ pub(crate) fn signs(facts: &Facts<'_>) -> Vec<StreamFinding> {
     buffered.into_iter().chain(found(StreamSign::Stalls, stalls)).collect()
 }
 
-/// Describes streams whose events arrive together, after a wait that a person notices. The lightest load decides,
-/// because an overloaded server also sends late events together.
+/// Describes streams whose events arrive together, after a wait that a person notices. The lightest load decides
+/// whether events are collected, because an overloaded server also sends late events together.
 fn buffered(trial: &Trial) -> Option<String> {
     let first_us = trial.first_event_us.exact(SummaryFigure::P50)?;
     let rest_us = trial.latency_us.exact(SummaryFigure::P50)? - first_us;

@@ -161,8 +161,8 @@ mod tests {
     }
 
     /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. The
-    /// model chooses the variance of the level's movement for the first standard error. The argument `moves` is this
-    /// variance for the second standard error.
+    /// model chooses the variance of the level's movement for the first standard error. For the second standard error,
+    /// the argument `moves` is the variance of the level's movement.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();

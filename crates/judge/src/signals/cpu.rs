@@ -159,9 +159,9 @@ impl<'a> ServerCpu<'a> {
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
     /// mainly responsible. The function tests the generator if `generator` is true, else the server. Returns 0 for the
-    /// side that uses less CPU time. Other programs lower the probability. One factor of the probability is the busier
-    /// side's CPU time, divided by the sum of this time and the CPU time of other programs. If other programs do more
-    /// than half of the work, the probability is low.
+    /// side that uses less CPU time. Other programs lower the returned probability. One factor of the probability is
+    /// the busier side's CPU time, divided by the sum of this time and the CPU time of other programs. If other
+    /// programs do more than half of the work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());

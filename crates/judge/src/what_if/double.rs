@@ -48,8 +48,8 @@ fn short(model: &Model, target: f64) -> Vec<Part> {
 /// Returns the factor by which the highest rate that the resources allow must grow to double the capacity. The factor
 /// is 2, or more if clients slow each other.
 ///
-/// Returns 2 if even the largest factor is too small. The result then shows the capacity that twice the throughput
-/// limit gives.
+/// Returns 2 if even the largest factor is too small. For this factor, the result shows the capacity with twice the
+/// highest rate of the resources.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

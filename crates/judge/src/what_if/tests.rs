@@ -210,8 +210,8 @@ fn full() -> Run {
     run
 }
 
-/// Asks `what-if` about the resources that the report lists under "To double this". Each step reaches the predicted
-/// rate, and in the end the capacity doubles.
+/// Asks `what-if` about the resources that the report lists under "To double this". With each further listed resource,
+/// the server reaches the predicted rate, and in the end the capacity doubles.
 #[test]
 fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     let threads = |busy: u32| {
