@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use crate::{Doc, FORMS, ReportError, Style};
 
-/// Output forms that need only the document. (Other forms, such as CSV, also need the run itself.)
+/// Output forms that need only the document. Other forms, such as CSV, also need the run from which the document was
+/// made.
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
 /// Renders a result in an output form. Text, Markdown and HTML show the document `doc`, and JSON shows `answer` itself.

@@ -16,7 +16,8 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
-    /// True if the answer section already contains the figures of the title. A short report then omits the title.
+    /// True if the answer section already contains the figures of the title. A short report omits a title whose figures
+    /// the answer section repeats.
     pub title_in_answer: bool,
 }
 
@@ -39,13 +40,13 @@ pub enum Weight {
     /// All readers need this section, before all other sections. If a document has an answer section, the brief form
     /// shows only this section.
     Answer,
-    /// All readers need this section, after the answer section. The brief form shows these sections only if the
-    /// document has no answer section.
+    /// All readers need this section, after the answer section. The brief form shows sections of this weight only if
+    /// the document has no answer section.
     First,
     /// Readers who want more than the brief form need this section. The brief form does not show this section.
     #[default]
     Main,
-    /// Readers who want all results need this section. The terminal does not show this section.
+    /// Only readers who want all results need this section. The terminal does not show this section.
     Full,
     /// Readers who check details need this section. The HTML page hides this section until the reader opens it, and the
     /// terminal does not show it.
@@ -75,7 +76,8 @@ pub enum Block {
     Plot(Box<Plot>),
     /// A chart of bars, for example one per device, or one per side (client and server).
     Bars(Bars),
-    /// A chart of estimates with intervals, and with a reference value. The section also has a table of the estimates.
+    /// A chart of estimates with intervals, and with a reference value. The section with this chart also has a table of
+    /// the estimates.
     Intervals(Intervals),
     /// Boxes joined by arrows, which show the server and its upstream services.
     Chain(Chain),
@@ -133,7 +135,7 @@ pub struct List {
     pub title: String,
     /// Entries of the list.
     pub items: Vec<Item>,
-    /// Number of entries that a short report shows. Of the remaining entries, the report shows only the number.
+    /// Number of entries that a short report shows. The report states only the number of the remaining entries.
     pub brief: usize,
 }
 
@@ -159,7 +161,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows that a terminal shows. Of the remaining rows, the terminal shows only the number. 0 hides the
+    /// Number of rows that a terminal shows. The terminal states only the number of the remaining rows. 0 hides the
     /// table in a terminal, and `None` shows all rows.
     pub brief: Option<usize>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
@@ -173,9 +175,9 @@ pub struct Col {
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. If the terminal is too narrow, it first leaves out the columns with the highest rank. It
-    /// drops columns of rank 0 only if the table is too wide even with the narrowest columns of words. The terminal
-    /// shows no column with a rank above 4.
+    /// Rank of the column. If the terminal is too narrow, it first leaves out the columns with the highest rank. The
+    /// terminal drops columns of rank 0 only if the table is too wide even with the narrowest columns of words. The
+    /// terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 

@@ -11,9 +11,9 @@ use run::number::{quantity, significant};
 const MAX_NAMED: usize = 3;
 /// Maximum number of skipped files that the report names, and maximum number of series with too few runs that it names.
 const MAX_LISTED: usize = 5;
-/// Maximum number of runs in a chart. A chart leaves out earlier runs.
+/// Maximum number of runs in a chart. If there are more runs, the chart leaves out the earliest runs.
 const MAX_DRAWN: usize = 1000;
-/// Maximum number of runs in the table of runs. The table leaves out earlier runs.
+/// Maximum number of runs in the table of runs. If there are more runs, the table leaves out the earliest runs.
 const MAX_ROWS: usize = 200;
 /// Maximum length of a label in a table or chart, characters.
 const MAX_LABEL: usize = 24;
@@ -149,8 +149,8 @@ fn signed(share: f64) -> String {
     format!("{sign}{}", significant(100.0 * share.abs()))
 }
 
-/// Returns true for a figure that is itself a share. The change of such a figure is the difference between the shares
-/// before and after, in percentage points.
+/// Returns true for a figure that is itself a share. For a figure that is a share, a change is the difference in
+/// percentage points.
 fn is_share(change: &HistoryChange) -> bool {
     change.unit == FigureUnit::Share
 }

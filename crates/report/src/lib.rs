@@ -43,7 +43,8 @@ pub fn document(run: &run::Run) -> Doc {
 }
 
 /// Returns a summary of a run's result in a few lines. For a run without a summary, returns the essential parts
-/// instead: verdict, reasons, advice and trials. If these parts need more than `most` lines, leaves out table rows.
+/// instead: verdict, reasons, advice and trials. If the essential parts need more than `most` lines, leaves out table
+/// rows.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }
@@ -55,7 +56,7 @@ pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
 }
 
 /// Renders the activities of the server's sampled threads, for a terminal. The text also contains the activities of the
-/// server's databases, and the sampled stacks. `headline` is the first line.
+/// server's databases, and the sampled stacks. The first line of the text is `headline`.
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));

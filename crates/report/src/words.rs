@@ -12,7 +12,8 @@ pub(crate) fn capital(sentence: &str) -> String {
     }
 }
 
-/// Formats a time such as `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`. Returns any other text unchanged.
+/// Formats a time such as `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`. Returns a text in any other format
+/// unchanged.
 pub(crate) fn minute(time: &str) -> String {
     let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
     if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }

@@ -12,8 +12,8 @@ use loadline_report::{Block, Doc, Style, Unit, document, number, quantity, rende
 use proptest::prelude::*;
 use run::{Failure, Findings, Run, TlsPlan, TrialKind};
 
-/// Generates a run with findings of the crate `judge`. The names of its trials do not occur in any other text of the
-/// run.
+/// Generates a run with findings of the crate `judge`. The names of the generated run's trials do not occur in any
+/// other text of the run.
 fn judged() -> impl Strategy<Value = Run> {
     let kinds = [None, Some(TrialKind::Watched), Some(TrialKind::Sweep), Some(TrialKind::Search)];
     let kind = prop::sample::select(kinds.to_vec());

@@ -66,8 +66,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     }
 }
 
-/// The table must show the lowest and the highest rate of a ramp. The mean rate would describe no moment of the ramp
-/// well.
+/// The table must show the lowest and the highest rate of a ramp. A mean rate would describe no moment of a ramp well.
 #[test]
 fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     let mut run = ramp();

@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Serde adapter for measured figures in `run.json`. Every field with a measured figure has the attribute `serde(with =
-/// "Figure")`. The adapter also describes the field in the schema. A test finds fields without this attribute.
+/// "Figure")`. The adapter also describes the field in the schema. A test finds fields with measured figures that lack
+/// this attribute.
 pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
 /// Containers of figures: one figure, a list of figures, or figures by name.
@@ -88,8 +89,7 @@ mod tests {
         inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
     }
 
-    /// loadline checks a plan before the run, so all numbers of the plan are defined. A measured figure may be
-    /// undefined.
+    /// loadline checks a plan before the run, so no number of a plan is undefined. A measured figure may be undefined.
     #[test]
     fn every_measured_figure_may_be_null() {
         let (mut run, plan) = (crate::schema(), schemars::schema_for!(crate::Plan).to_value());

@@ -4,10 +4,11 @@
 use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose samples tell the most about what requests wait for. This trial has many rounds (samples
-    /// of all threads at one time) and many requests in flight. The measure is ln(1 + rounds) × ln(requests in flight).
-    /// For example, a trial with 121 rounds and 8 requests in flight showed only a short queue for a pool of 5
-    /// connections. A trial with 30 rounds and 64 requests in flight showed a long queue, and has the greater measure.
+    /// Returns the trial whose samples tell the most about what requests wait for. The chosen trial has many rounds
+    /// (samples of all threads at one time) and many requests in flight. The measure for this is ln(1 + rounds) ×
+    /// ln(requests in flight). For example, a pool of 5 connections showed only a short queue in a trial with 121
+    /// rounds and 8 requests in flight. The pool showed a long queue in a trial with 30 rounds and 64 requests in
+    /// flight, which has the greater measure.
     pub fn sampled_trial(&self) -> Option<usize> {
         self.trials_by_samples().first().copied()
     }
@@ -51,7 +52,7 @@ impl Run {
     }
 
     /// Returns one profile with the running stacks of [`Run::cpu_stacks`] and the waiting stacks of
-    /// [`Run::sampled_waits`]. These stacks may come from different trials.
+    /// [`Run::sampled_waits`]. The running stacks and the waiting stacks may come from different trials.
     pub fn sampled_stacks(&self) -> Option<StackProfile> {
         let waiting = self.sampled_waits().and_then(|waits| waits.stacks.as_ref());
         let Some(running) = self.cpu_stacks() else { return waiting.cloned() };
@@ -70,7 +71,7 @@ impl Run {
 }
 
 /// Returns the number of rounds in which loadline sampled a trial's threads, or its databases if it sampled no threads.
-/// Returns `None` without a round.
+/// Returns `None` if there was no round.
 fn rounds(trial: &Trial) -> Option<f64> {
     let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);
     let of_databases = trial.databases.iter().map(|database| database.samples).max();

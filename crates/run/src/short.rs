@@ -38,7 +38,7 @@ pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S:
 
 /// Writes the derived figures that have a value other than 0, by name. Leaves out figures of 0, because half of a
 /// trial's counters stay at 0 and would make the file large. Also leaves out missing figures, because the recording
-/// contains the reasons.
+/// contains the reasons why they are missing.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
     let other_than_0 = all.iter().filter(|(_, reading)| reading.value() != Some(0.0));
     s.collect_map(other_than_0.filter_map(|(name, reading)| Some((name, derived(reading)?))))
@@ -61,8 +61,8 @@ fn derived(reading: &Reading) -> Option<Short> {
     reading.value().map(|value| Short(six_digits(value)))
 }
 
-/// Rounds to six significant digits. Whole numbers keep all digits, because counts are exact. Other numbers from a
-/// million on are rounded to whole numbers.
+/// Rounds to six significant digits. Whole numbers keep all digits, because counts are exact. Numbers of a million or
+/// more that are not whole are rounded to whole numbers.
 pub fn six_digits(value: f64) -> f64 {
     match value.fract() == 0.0 || value.abs() >= 1e6 {
         true => value.round(),

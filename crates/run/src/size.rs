@@ -1,5 +1,5 @@
-//! Result of measuring one server with different resources. The crate `judge` fills these types, and the crate `report`
-//! prints their values.
+//! Result of measuring one server with different resources. The crate `judge` computes the values of the types in this
+//! file, and the crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,14 +51,15 @@ pub struct SizeStep {
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
     /// Predicted capacity. `what-if` predicts it from the run of the first setting whose capacity is known and no lower
-    /// bound. Absent up to and including this setting, and if the run's data do not suffice for a prediction.
+    /// bound. Absent for this first setting and the settings before it, and if the run's data do not suffice for a
+    /// prediction.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// CPUs that the server used near the capacity.
     pub cpus_used: Option<f64>,
-    /// CPUs that the setting costs: the smaller of its quota and its CPUs. Without a limit, this is the number of CPUs
-    /// that the server used.
+    /// CPUs that the setting costs: the smaller of its quota and its CPUs. For a setting without a CPU limit, this is
+    /// the number of CPUs that the server used.
     pub cost_cpus: Option<f64>,
     /// Share of the CPU quota's periods in which the server used up the quota, at a load near the capacity.
     pub throttled_periods: Option<f64>,
@@ -113,7 +114,7 @@ pub struct PodAmounts {
 pub struct PodResources {
     /// Reserved amounts.
     pub requests: PodAmounts,
-    /// Maximum amounts.
+    /// Maximum amounts of CPU and memory.
     pub limits: PodAmounts,
 }
 
@@ -138,8 +139,8 @@ pub struct SizeResult {
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
     /// Universal Scalability Law, fitted to the capacities of all settings. Its N is the amount of the only resource
-    /// that differs among the settings, in multiples of the smallest amount. The fit leaves out lower bounds. Absent
-    /// with fewer than four capacities, or if more than one resource differs.
+    /// that differs among the settings, in multiples of the smallest amount. The fit does not use capacities that are
+    /// only lower bounds. Absent with fewer than four capacities, or if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

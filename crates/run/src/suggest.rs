@@ -1,6 +1,6 @@
 //! Suggestions for misspelt words, such as keys of a plan, names in tables, and IDs.
 
-/// Returns the candidate that is closest to a wrong word, if it is close enough. The candidate is close enough if at
+/// Returns the candidate that is closest to a misspelt word, if it is close enough. The candidate is close enough if at
 /// most 1 + a third of the wrong word's letters have to change. It is also close enough if one of the two words
 /// contains the other word.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -4,7 +4,7 @@
 
 use loadline_run::{AgentReport, Hist, Incident, IncidentKind, LoadPart, Observed, Recording, Window};
 
-/// Returns one line for each large report.
+/// Returns test lines, one for each large kind of report.
 fn lines() -> Vec<String> {
     let mut hist = Hist::new();
     (1..100).for_each(|i| hist.record_ns(i * 1_000));

@@ -28,12 +28,13 @@ fn stored(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(fixture(name)).unwrap()).unwrap()
 }
 
-/// Collects the paths in `old` that are missing or different in `new`. Additional paths in `new` are fine.
+/// Collects the paths in `old` that are missing or different in `new`. Paths that occur only in `new` are not
+/// collected.
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(fields), Some(Value::Object(now))) => {
-            // A new file stores the recordings of all sides in one place, so the field `recording` of a side is
-            // missing.
+            // A file of this version stores the recordings of all sides in one place, so the field `recording` of a
+            // side is missing.
             let fields = fields.iter().filter(|(name, _)| *name != "recording");
             fields.for_each(|(name, value)| lost(value, now.get(name), &format!("{at}.{name}"), found));
         }
@@ -49,14 +50,15 @@ fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Returns true for figures that loadline computes again from the samples. A file contains six digits of these figures.
+/// Returns true for figures that loadline computes again from the samples. A file contains only six digits of figures
+/// that can be computed again.
 fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
-/// Returns true if two histograms are equal. Of some histograms, loadline uses only a summary, such as the median. New
-/// files store the times in these histograms with only one or two digits. The old and the new summaries may therefore
-/// differ by the rounding error.
+/// Returns true if the histograms of an old and of a new file are equal, apart from rounding. Of some histograms,
+/// loadline uses only a summary, such as the median. Files of this version store the times in such histograms with only
+/// one or two digits. The summaries of an old and of a new file may therefore differ by the rounding error.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));
@@ -65,7 +67,8 @@ fn is_equal(old: &str, new: &str, path: &str) -> bool {
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
-/// Returns true for a figure without a value. A new file contains the reason only in the recording.
+/// Returns true for a figure without a value. A file of this version contains the reason for an absent figure only in
+/// the recording.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
 }

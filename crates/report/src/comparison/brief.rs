@@ -38,8 +38,8 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 
-/// Returns the weaknesses of the comparison, the most serious first. The first weakness is that the old server's
-/// process ended early. Then come different conditions, and then notes.
+/// Returns the weaknesses of the comparison, the most serious first. The most serious weakness is that the old server's
+/// process ended early. Different conditions of the two sides come next, and notes come last.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));

@@ -137,7 +137,7 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns advice on measurements that would decide the undecided figures. If an hour of measurement is too short for a
+/// Returns advice on measurements that would decide the undecided figures. If an hour of measurement would not decide a
 /// figure, the advice names the smallest change that an hour would detect.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
@@ -219,8 +219,8 @@ fn tone(word: ComparisonResult) -> Tone {
     }
 }
 
-/// Smallest ratio that is written as a factor instead of a percentage. Readers could not grasp a percentage such as
-/// "+641,452 %".
+/// Smallest ratio that is written as a factor instead of a percentage. A large ratio would be hard to grasp as a
+/// percentage, such as "+641,452 %".
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {
@@ -382,8 +382,9 @@ fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the value of a figure of the old server (`side` 0) or the new server (`side` 1). A share is formatted in
-/// percent. If requests had no response when the measurement ended, marks a share as a lower bound.
+/// Formats the value of a figure of the old server (`side` 0) or the new server (`side` 1). Formats a figure that is a
+/// share in percent. If requests had no response when the measurement ended, marks the share of failed requests as a
+/// lower bound.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -393,7 +394,7 @@ fn value(c: &ComparedFigure, side: usize) -> String {
 }
 
 /// Returns a sentence with the number of requests that had no response when the measurement ended. The share of failed
-/// requests does not count these requests, although some of them may have failed.
+/// requests does not include the requests without a response, although some of them may have failed.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();
@@ -415,8 +416,8 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
     ]
 }
 
-/// Returns the length of the measurement that would decide a figure. If the length is unknown, returns the factor by
-/// which the time or the number of runs must grow. Returns an empty text for a decided figure.
+/// Returns the length of the measurement that would decide a figure. If this length is unknown, returns the factor by
+/// which the measured time or the number of runs must grow. Returns an empty text for a decided figure.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

@@ -17,7 +17,7 @@ const FEW_LINES: usize = 2;
 const ROWS: usize = 6;
 
 /// Renders the answer section. For a document without an answer section, renders the sections with the weight `First`
-/// instead. If these sections need more than `most` lines, leaves out table rows.
+/// instead. If the rendered sections need more than `most` lines, leaves out table rows.
 pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let has_answer = doc.sections.iter().any(|section| section.weight == Weight::Answer);
     if has_answer { answer(doc, style) } else { first_sections(doc, style, most) }
@@ -34,8 +34,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Leaving out a line or hiding a warning loses less than cutting sentences. Therefore, each of these two steps
-    // comes before a step that cuts sentences.
+    // Leaving out a line or hiding a warning loses less than cutting sentences. Therefore, leaving out lines and hiding
+    // warnings each come before a step that cuts sentences.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
@@ -69,7 +69,7 @@ fn cut_to_few(doc: &mut Doc) -> bool {
 }
 
 /// Finds the last summary line or warning that may still fill more than `most` terminal lines, and limits it to `most`.
-/// Returns false if there is none.
+/// Returns false if no summary line or warning can be shortened.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {

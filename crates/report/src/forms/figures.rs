@@ -51,8 +51,8 @@ pub(super) const FIGURES: &[Figure] = &[
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 
-/// Counts that later versions added. Their columns are at the end of the CSV, so the older columns keep their
-/// positions.
+/// Counts of a trial that were added after the first version of the CSV. The columns of later counts are at the end of
+/// the CSV, so the older columns keep their positions.
 #[rustfmt::skip]
 const LATER_FIGURES: &[Figure] = &[
     count("unprocessed_resent", "unprocessed_resent", "Requests that the server left unprocessed behind an announced close, each sent again.", |t| t.tally.unprocessed),
@@ -97,7 +97,7 @@ const HANDSHAKE: Times =
 /// Times to the first byte. Runs of earlier loadline versions do not have these times.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
-/// Times of event streams. Only runs that request streams have these times.
+/// Times of event streams. Only runs that read answers as streams of events have these times.
 const STREAM_TIMES: &[Times] = &[
     ("first_event", "Time to the first event of a stream from the intended start.", |t| &t.first_event_us),
     ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),

@@ -1,6 +1,7 @@
-//! HdrHistogram log: one line per histogram, tagged with the trial and the histogram's name. Values are in nanoseconds.
-//! The histograms use the compressed V2 encoding, because all programs that read HdrHistogram logs accept this
-//! encoding. The time on a line is the total length of the measured windows of all earlier trials, in seconds.
+//! HdrHistogram log: one line per histogram, tagged with the trial and the histogram's name. The times in the
+//! histograms are in nanoseconds. The histograms use the compressed V2 encoding, because all programs that read
+//! HdrHistogram logs accept this encoding. The time on a line is the total length of the measured windows of all
+//! earlier trials, in seconds.
 //!
 //! Format: the interval log of HdrHistogram, written by the `hdrhistogram` crate.
 

@@ -42,8 +42,8 @@ pub struct Form {
 }
 
 /// Renders the brief text for the end of a command: the answer section. For a document without an answer section,
-/// renders the sections with the weight `First` instead. If these sections need more than `most` lines, leaves out
-/// table rows.
+/// renders the sections with the weight `First` instead. If the rendered sections need more than `most` lines, leaves
+/// out table rows.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     brief::brief(doc, style, most)
 }

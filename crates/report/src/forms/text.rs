@@ -84,7 +84,7 @@ impl Page {
             }
             Block::Bars(bars) => self.bars(bars),
             Block::Chain(chain) => self.chain(chain),
-            // Only the HTML form shows curves.
+            // The text form leaves out curves, which the HTML form shows.
             Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
             Block::Flame(flame) if flame.has_table => {}
             Block::Flame(flame) => {
@@ -141,7 +141,8 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // Prints the place only if the line before had another place, and if the text does not contain the place.
+            // Prints the place of a line of evidence only if the previous line had another place, and if the text does
+            // not contain it.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;

@@ -1,6 +1,6 @@
 //! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If the terminal is too
-//! narrow, the table leaves out columns, and begins with the columns of the highest rank. A line below the table lists
-//! these columns.
+//! narrow, the table leaves out columns, first the columns with the highest rank. A line below the table lists these
+//! columns.
 
 use std::ops::Range;
 
@@ -53,8 +53,8 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
 /// Number of rows in one layout step. A layout of all rows of a long table at once would need too much memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of the columns. If `fixed` is true, the widths are exact, so the parts of a long table have equal columns.
-/// Otherwise, the layout may adapt the widths to the cells.
+/// Widths of the columns. If `fixed` is true, the widths are exact, so the parts of a long table have equal columns. If
+/// `fixed` is false, the layout may adapt the widths to the cells.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
@@ -67,7 +67,8 @@ struct Line {
     row: Option<usize>,
 }
 
-/// Lays out the heading and rows in columns. Wraps cells of words that do not fit, because a cut sentence is useless.
+/// Lays out the heading and rows in columns. If the words of a cell do not fit into the column, wraps them, because a
+/// cut sentence is useless.
 fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> Vec<Line> {
     let widths = of.least;
     let mut grid = Grid::new();
@@ -100,8 +101,8 @@ fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> V
     texts.zip(belongs).map(|(text, row)| Line { text, row }).collect()
 }
 
-/// Splits the text of a cell into lines. Cuts a text after [`LINES`] lines. Cuts a text that contains a word wider than
-/// the column to one line.
+/// Splits the text of a cell into lines. Cuts a text after [`LINES`] lines. If a word is wider than the column, cuts
+/// the text of the cell to one line.
 fn piece(text: &str, width: usize) -> Vec<String> {
     if text.split_whitespace().any(|word| word.chars().count() > width) {
         return vec![cut(text, width)];

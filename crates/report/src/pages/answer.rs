@@ -19,8 +19,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("answer", "", Weight::Answer, blocks)]
 }
 
-/// Returns the last section of the summary, which the HTML page shows below the main chart. This section contains the
-/// stages of the load, the recommended next command, and warnings.
+/// Returns the last section of the summary, which the HTML page shows below the main chart. The last section contains
+/// the stages of the load, the recommended next command, and warnings.
 pub(super) fn end(run: &Run) -> Vec<Section> {
     let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
     blocks.extend(warned::warnings(run).filter(|_| has_answer(run)));
@@ -76,7 +76,7 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
 }
 
 /// Returns words about loads that a search did not try, and the `--budget` that would be enough to try them. If the
-/// search tried higher loads only while every request failed, says so instead.
+/// search tried higher loads only while every request failed, the words say this instead.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {

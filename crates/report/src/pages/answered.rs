@@ -1,10 +1,10 @@
 //! Decides which kind of answer (summary of the result) a run has, if any, and returns parts of this answer. All pages
-//! use these functions, and therefore agree about the answer's contents.
+//! use the functions of this file, so they agree about the contents of the answer.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
-/// Returns true if the report has a summary of the run's result. Other pages then do not repeat the summary's
-/// sentences.
+/// Returns true if the report has a summary of the run's result. If the report has a summary, other pages do not repeat
+/// its sentences.
 pub(super) fn has_answer(run: &Run) -> bool {
     is_of_search(run) || single(run).is_some()
 }
@@ -45,7 +45,7 @@ pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
 }
 
-/// Returns true if the user chose the load. The findings then do not come from a search.
+/// Returns true if the user chose the load. If the user chose the load, the findings do not come from a search.
 pub(super) fn asked(run: &Run) -> bool {
     run.findings.state == Some(LoadState::Requested)
 }

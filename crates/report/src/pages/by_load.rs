@@ -1,7 +1,7 @@
 //! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
 //! Each trial of the search is a dot. Each line is the best-fitting curve that never falls, because a higher load
-//! should not shorten response times. A line from dot to dot would mostly show noise.
+//! should not shorten response times. A line that joins the dots would mostly show noise.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -24,8 +24,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. Leaves out trials of deliberate overload, because with them, all other trials
-/// would be in a small part of the chart.
+/// Returns the chart by offered rate. Leaves out trials of deliberate overload, because they would squeeze all other
+/// trials into a small part of the chart.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;

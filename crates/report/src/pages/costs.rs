@@ -84,8 +84,8 @@ fn bars(shown: &[&Trial]) -> Bars {
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
-/// Returns the bar of a side's processes. The bar is as long as the exact CPU time. Clock ticks only decide the
-/// division of the bar into user and system time.
+/// Returns the bar of a side's processes. The length of the bar is the exact CPU time of the processes. Clock ticks
+/// only decide the division of the bar into user and system time.
 fn of_processes(label: String, side: &Side) -> Option<BarRow> {
     let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
     let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
@@ -110,8 +110,8 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
 /// Description of each cost, by the ID of the cost.
 type Names = BTreeMap<String, &'static str>;
 
-/// Returns a table of costs. With `first`, the table contains the costs on which most verdicts depend. Otherwise, it
-/// contains all other costs.
+/// Returns a table of costs. With `first`, the table contains the costs on which most verdicts depend. Without `first`,
+/// the table contains all costs that the table with `first` leaves out.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();

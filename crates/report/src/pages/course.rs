@@ -50,7 +50,7 @@ pub(super) fn line(course: &CourseFinding) -> AnswerLine {
 }
 
 /// Returns three cells for the table of trials: the range of offered rates, the range of completed rates, and an empty
-/// cell for the rate of good requests. The hint of the empty cell gives the reason.
+/// cell for the rate of good requests. The empty cell has a hint that explains why it is empty.
 pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     let range = |rates: &mut dyn Iterator<Item = f64>| {
         let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));
@@ -86,7 +86,7 @@ pub(super) fn table(course: &CourseFinding) -> Table {
 }
 
 /// Returns the cell with an upper bound of the 99th percentile. If some requests were never answered, only a lower
-/// bound is known.
+/// bound of the percentile is known.
 fn p99(part: &CoursePart) -> Option<Cell> {
     let unknown = |text| Cell { hint: "requests of some seconds were not answered".into(), ..Cell::new(text) };
     Some(match (part.p99_us.map(|us| quantity(us, Unit::Micros)), part.p99_at_least) {
@@ -124,8 +124,8 @@ mod tests {
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
     }
 
-    /// The part from 660/s to 800/s met the objective, and the next part did not. The highest rate that met the
-    /// objective is therefore at least 660/s.
+    /// The part of the ramp from 660/s to 800/s met the objective, and the next part did not. In this test, the highest
+    /// rate that met the objective is therefore at least 660/s.
     #[test]
     fn the_held_rate_of_a_ramp_is_a_lower_bound() {
         let breach = run::Breach { kind: run::BreachKind::P99, value: None, limit: None, at_least: false };

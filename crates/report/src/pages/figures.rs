@@ -89,7 +89,8 @@ fn plot(chart: &Chart) -> Plot {
     }
 }
 
-/// Returns published points as hollow marks. The marks have the colour of the measured line with the same name.
+/// Returns published points as hollow marks. The marks have the colour of the measured line that has the same name as
+/// the published points.
 fn hollow(theirs: &ChartSeries, ours: &[Series]) -> Series {
     let name = &theirs.name;
     let hue = ours.iter().find(|s| s.label == *name).map_or(Hue::Quiet, |s| s.hue);
@@ -129,7 +130,7 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
 }
 
 /// Returns the measured value at `x`: the value of a point within 2 % of `x`, otherwise a value interpolated between
-/// the neighbouring points. Returns `None` beyond the measured points.
+/// the neighbouring points. Returns `None` if `x` is beyond the measured points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };

@@ -1,4 +1,4 @@
-//! Reasons for the first failures of a load. If the server itself gave a reason, the text quotes it.
+//! Reasons for the first failures of a load. If the server itself gave a reason for a failure, the text quotes it.
 
 use run::number::quantity;
 use run::{FailureKind, FirstFailure, Trial};

@@ -11,8 +11,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if rows.is_empty() {
         return Vec::new();
     }
-    // Fitted curves are a main result of an experiment. In other runs, a fit is only an aid, so the section matters
-    // less.
+    // Fitted curves are a main result of an experiment. In runs other than experiments, fitted curves are only an aid,
+    // so their section matters less.
     let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![
         Col::words("fit", 0),

@@ -23,7 +23,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 }
 
 /// Returns the main trials without duplicates: without load, at the capacity, and overloaded. If the run has no trial
-/// at the capacity, the second trial is the trial that represents the run.
+/// at the capacity, the trial that represents the run takes its place.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };

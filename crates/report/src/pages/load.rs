@@ -1,5 +1,5 @@
-//! Result of `loadline load`: the main figures of a load that the user chose. The page shows no capacity, because
-//! loadline tried no other load.
+//! Result of `loadline load`: the main figures of a load that the user chose. The page of a single load shows no
+//! capacity, because loadline tried no other load.
 
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 
@@ -9,7 +9,8 @@ use super::{course, cpus, first_failures, limited, rate, server_acts, spread, st
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
-/// Returns the section with the counts of a single load. The summary already contains the main figures.
+/// Returns the section with the counts of a single load. The summary of a single load already contains the main
+/// figures.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = single(run) else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
@@ -27,7 +28,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
     // The answer contains no advice if the cause is unknown although the server was observed, requests succeeded, and
-    // the limit on errors was met. In this case, `end_of_answer` recommends a command instead.
+    // the limit on errors was met. If the answer contains no advice, `end_of_answer` recommends a command.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -59,8 +60,8 @@ fn target(run: &Run) -> String {
 }
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says so
-/// and names the reason. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the
-/// rate changed), or the percentiles and the rate of good answers.
+/// and names the reason. Otherwise, an exceeded limit comes first. The headline then states the rates that met the
+/// objective (if the rate changed), or the percentiles and the rate of good answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -78,7 +79,7 @@ pub(super) fn title(run: &Run) -> Option<String> {
     let times = format!("p50 {}, p99 {}", times(SummaryFigure::P50), times(SummaryFigure::P99));
     let repeats = if all.len() > 1 { format!(" in {} repeats", all.len()) } else { String::new() };
     let rest = match &run.findings.course {
-        // If the rate changed, percentiles over the whole load would describe no single rate.
+        // If the offered rate changed, percentiles over the whole load would describe no single rate.
         Some(changed) => course::headline(changed),
         None => {
             let rates = range(all.iter().filter_map(|(_, outcome)| outcome.good_rate), number);
@@ -99,8 +100,8 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for limits on times. If the
-/// rate changes, also returns `None` for a server that did not keep up, because another sentence says so.
+/// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for an exceeded limit on a
+/// time. If the rate changes, also returns `None` for a server that did not keep up, because another sentence says so.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {

@@ -22,8 +22,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. Returns any other axis
-/// unchanged.
+/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. Returns an axis that is
+/// not a time axis unchanged.
 fn of_window(axis: Axis, trial: &Trial) -> Axis {
     let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
     if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }

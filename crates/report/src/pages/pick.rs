@@ -16,7 +16,8 @@ pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
-/// Returns the measured mean number of requests in flight. If this is unknown, returns the planned number.
+/// Returns the measured mean number of requests in flight. If this mean is unknown, returns the planned number of
+/// requests in flight.
 pub(super) fn concurrency(trial: &Trial) -> f64 {
     let measured = trial.rates.concurrency;
     if measured.is_finite() && measured > 0.0 { measured } else { asked(trial).unwrap_or(f64::NAN) }

@@ -54,7 +54,7 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();
     plan.load.stages.clear();
-    // The request set is too long for this table. Another section shows a summary of it.
+    // The request set is too long for the table of the plan. Another section shows a summary of it.
     if let Some(set) = plan.load.requests.take() {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }

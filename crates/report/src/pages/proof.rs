@@ -86,7 +86,7 @@ fn effects(proof: &Proof) -> Option<Block> {
 }
 
 /// Returns the table that compares the load with and without a lever (a way to slow a resource). In a closed loop, the
-/// table lists only the levers that alternated with the unchanged load. At an offered rate, it lists all levers.
+/// table lists only the levers that alternated with the unchanged load. In an open loop, the table lists all levers.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -119,7 +119,7 @@ struct Part<'a> {
     basis: ElasticityBasis,
 }
 
-/// Returns the part of every resource, and the remainder.
+/// Returns the share that each resource explains, and the remainder.
 fn parts(proof: &Proof) -> Vec<Part<'_>> {
     let part = |e| Part { name: "untested", estimate: e, basis: ElasticityBasis::Measured };
     let levers = proof.parts().map(|e| Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
@@ -137,8 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities for the number of CPUs and for the load. These elasticities are not part of
-/// the sum that is 1.
+/// Returns the table of the elasticities for the number of CPUs and for the load. The elasticities of the number of
+/// CPUs and of the load are not part of the sum that is 1.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -173,7 +173,7 @@ fn shares(proof: &Proof) -> Vec<Block> {
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
-    // The bars come last, so they are next to the chart that follows ([`dose_response`]).
+    // The bars come last, next to the chart of [`dose_response`] that follows them.
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 

@@ -12,8 +12,8 @@ pub(super) fn unit(run: &Run) -> String {
     format!("{}/s", run.plan.load.protocol.requests_word())
 }
 
-/// Returns the capacity with its interval. If only a bound is known, returns the bound. If no rate is known, returns
-/// "unknown".
+/// Returns the capacity with its interval. If only a bound of the capacity is known, returns this bound. If no rate is
+/// known, returns "unknown".
 pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     let rate = format!("{} {unit}", rate(c));
     match (c.held, c.at_least) {
@@ -30,7 +30,7 @@ pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }
 
-/// Returns the rate as text, without a unit.
+/// Returns the rate of the capacity as text, without a unit.
 pub(super) fn rate(c: &Capacity) -> String {
     rounded(c, c.rate)
 }

@@ -6,7 +6,7 @@ use run::{EndsTogether, ErrorKind, Intensity, Protocol, SilentCloses, Tally, Tri
 
 use crate::Unit;
 
-/// Returns one sentence for each kind of action that the server took without a request. Further sentences are about
+/// Returns one sentence for each kind of action that the server took without a request. Also returns sentences about
 /// requests that the server redirected or did not process.
 pub(super) fn sentences(protocol: &Protocol, trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
@@ -104,8 +104,8 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
     )
 }
 
-/// Describes a server that closes connections without announcing it. Returns `None` if another sentence already
-/// describes the closes.
+/// Describes a server that closes connections without announcing it. Returns `None` if another sentence of the report
+/// already describes these closes.
 fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
         // In the next two cases, the sentence about keep-alive races (requests sent just as the server closed) already
@@ -265,8 +265,8 @@ mod tests {
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
     }
 
-    /// The server drops a tenth of the requests at random. A connection then gets 9 answers on average, and at most 60
-    /// answers.
+    /// The server drops a tenth of the requests at random. From this server, a connection gets 9 answers on average,
+    /// and at most 60 answers.
     #[test]
     fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
         let dropping = |answers: &[u64]| {
@@ -294,8 +294,8 @@ mod tests {
         assert!(said[0].contains("refused 50 connects, so it went away") && !said[0].contains("563 ms"), "{said:?}");
     }
 
-    /// A server behind a load balancer restarted. The load balancer accepted connections meanwhile, so no connect was
-    /// refused.
+    /// A server behind a load balancer restarted. During the restart, the load balancer accepted connections, so no
+    /// connect was refused.
     #[test]
     fn a_restart_without_refused_connects_is_no_timeout() {
         let ended_together = Some(EndsTogether {

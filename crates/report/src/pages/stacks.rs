@@ -8,7 +8,7 @@ use crate::{Block, Col, Section, Table, Unit, Weight};
 use run::number::prose::counted;
 use run::number::quantity;
 
-/// Maximum number of functions in the table.
+/// Maximum number of functions in the table of functions.
 const ROWS: usize = 12;
 /// Maximum number of functions that a terminal shows in the table.
 const BRIEF_ROWS: usize = 5;

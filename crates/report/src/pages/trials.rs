@@ -20,7 +20,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     leave_out_the_usual(&mut table);
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
-    // If the experiment has its own table of the trials, this table is less important.
+    // If the experiment has its own table of the trials, the general table of trials is less important.
     let weight = if figures::has_table(run) { Weight::Full } else { Weight::First };
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
@@ -91,9 +91,9 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of the 99th percentile. Marks the cell if the percentile exceeds its limit, or if the trial failed
-/// because too many requests were never answered. The cell's hint gives the probability that the trial meets the
-/// objective.
+/// Returns the table cell with the 99th percentile of a trial. Marks the cell if the percentile exceeds its limit, or
+/// if the trial failed because too many requests were never answered. The hint of this cell gives the probability that
+/// the trial meets the objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };

@@ -1,5 +1,5 @@
-//! Facts that readers must know before they trust the figures. These facts are the results of the user's expectations,
-//! an interruption of the run, a certificate that was not verified, and warnings.
+//! Facts that readers must know before they trust the figures. The section contains the results of the user's
+//! expectations, an interruption of the run, a certificate that was not verified, and warnings.
 
 use run::Run;
 
@@ -7,11 +7,11 @@ use super::answered;
 use crate::words::capital;
 use crate::{Block, Note, Section, Tone, Warnings, Weight};
 
-/// Maximum number of warnings in the summary. The section about trust shows the other warnings.
+/// Maximum number of warnings in the summary. Further warnings are in the section about trust.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
 /// Returns the section with the alerts and warnings. If the run has a summary, returns no section, because the summary
-/// contains them.
+/// contains the alerts and warnings.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
     if blocks.is_empty() || answered::has_answer(run) {

@@ -16,7 +16,7 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let top = key(bars, frame, &mut out);
     let sums: Vec<String> = bars.rows.iter().map(|r| quantity(r.sum(), bars.unit)).collect();
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
-    // Bold names may be wider than the estimate for normal text, so they get more space.
+    // The names are bold and may be wider than the estimate for normal text, so they get more space.
     let names = widest(&mut bars.rows.iter().map(|r| r.label.as_str())) * 1.08 + 10.0;
     // On a phone, long names are written above their bars.
     let above = frame.narrow() && names > frame.width * 0.36;

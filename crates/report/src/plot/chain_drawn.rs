@@ -1,5 +1,5 @@
 //! Draws a chain of services as SVG. If there is enough space, boxes of equal depth form a column, and the columns are
-//! side by side. Otherwise, the boxes are one below the other, indented by their depth.
+//! side by side. If there is too little space, the boxes are one below the other, indented by their depth.
 
 use super::Frame;
 use super::chain::{Chain, Link};

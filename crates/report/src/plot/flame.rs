@@ -6,7 +6,8 @@ use crate::Unit;
 
 use super::Hue;
 
-/// Maximum depth of the tree. The frame at this depth includes the weight of all deeper frames.
+/// Maximum depth of the tree of functions in a flame graph. A frame at the maximum depth includes the weight of all
+/// deeper frames.
 const MAX_DEPTH: usize = 48;
 
 /// Maximum number of functions in output forms without pictures.
@@ -62,8 +63,8 @@ impl Flame {
         root
     }
 
-    /// Returns one line of text per function, for output forms without pictures. The lines are about the functions in
-    /// which the stacks with the most weight end.
+    /// Returns one line of text per function, for output forms without pictures. The lines name the innermost functions
+    /// of the stacks with the most weight.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let line = |(name, share): (String, f64)| format!("{} {name}", quantity(share, Unit::Share));
         self.hottest(MAX_LINES).into_iter().map(line)

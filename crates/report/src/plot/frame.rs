@@ -15,7 +15,7 @@ pub struct Frame {
 impl Frame {
     /// Size of a chart that takes the whole width of the page.
     pub const WIDE: Self = Self { width: 1126.0, height: 360.0, small: false };
-    /// Size of a low chart as wide as the page. Two low charts fit on one screen.
+    /// Size of a low chart as wide as the page. Two low charts, one below the other, fit on one screen.
     pub const LOW: Self = Self { width: 1126.0, height: 190.0, small: false };
     /// Size of a chart that takes half the width of the page.
     pub const HALF: Self = Self { width: 538.0, height: 320.0, small: false };

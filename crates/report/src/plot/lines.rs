@@ -90,7 +90,7 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
 }
 
 /// Draws the name of the vertical axis (except in a small chart), and the legend of the series in `key`. Returns the
-/// vertical position of the frame's top.
+/// vertical position at which the frame of the chart begins.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
     let (mut x, mut y) = (0.0, 12.0);
     if !frame.small {
@@ -231,8 +231,8 @@ fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
     format!("{name}{} at {}", quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
-/// Adds invisible marks at evenly chosen points of a line. Each mark shows the point's value when the pointer is over
-/// it.
+/// Adds invisible marks at evenly chosen points of a line. Each invisible mark shows the value of its point when the
+/// pointer is over it.
 fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     let every = series.points.len().div_ceil(MAX_HOVER_VALUES).max(1);
     for point in series.points.iter().step_by(every) {
@@ -350,7 +350,8 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
 }
 
 /// Draws the name of each line at its last visible point. If this point is near the frame's right edge, the name is
-/// beside the frame. Otherwise, the name is inside the frame, next to the point.
+/// beside the frame. If the last visible point is farther from this edge, the name is inside the frame, next to the
+/// point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

@@ -1,7 +1,8 @@
 //! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`], [`Flame`]) and their rendering as SVG.
 //!
-//! loadline has its own renderer, because charts must match the page. Charts use the page's CSS colours (light and
-//! dark) and its font. They also have a separate layout for phones. Screen readers get titles and descriptions.
+//! loadline has its own chart renderer, because charts must match the style of the page. Charts use the page's CSS
+//! colours (light and dark) and its font. They also have a separate layout for phones. Screen readers get titles and
+//! descriptions.
 
 mod bars;
 mod chain;

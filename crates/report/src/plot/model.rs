@@ -21,7 +21,7 @@ pub struct Plot {
     pub bands: Vec<Band>,
     /// True if the chart takes the whole width of the page.
     pub wide: bool,
-    /// True for a lower chart. Two of these charts fit on one screen.
+    /// True for a lower chart. Two lower charts fit on one screen.
     pub low: bool,
 }
 
@@ -60,7 +60,7 @@ pub enum Scale {
 pub struct Series {
     /// Name of the series, written at the end of the curve or in a legend.
     pub label: String,
-    /// Points (x, y) in ascending order of x. NaN interrupts the line.
+    /// Points (x, y) in ascending order of x. A point with NaN interrupts the line.
     pub points: Vec<(f64, f64)>,
     /// Style in which the series is drawn.
     pub look: Look,
@@ -206,7 +206,7 @@ pub struct BarRow {
 /// Segment of a bar, such as the part of CPU time in user code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Name of the segment. One legend above all bars shows the colour of each name.
+    /// Name of the segment. One legend above all bars shows each segment's name with its colour.
     pub label: String,
     /// Length of the segment, in the chart's unit.
     pub value: f64,

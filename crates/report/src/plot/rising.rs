@@ -1,8 +1,8 @@
 //! Computes the rising curve that is closest to a set of points, by the pool-adjacent-violators algorithm (Ayer et al.,
 //! 1955) on the logarithm of y.
 
-/// Returns the best-fitting curve that never falls. `points` must be in ascending order of x. Leaves out points whose y
-/// is not positive.
+/// Returns the best-fitting curve through `points` that never falls. `points` must be in ascending order of x. Leaves
+/// out points whose y is not positive.
 pub(crate) fn rising(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut pools: Vec<Pool> = Vec::new();
     for (x, y) in points.iter().filter(|(x, y)| x.is_finite() && y.is_finite() && *y > 0.0) {

@@ -8,11 +8,11 @@ use run::number::{Unit, quantity, significant};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,
-    /// Lower end of the range, transformed by the scale (for example to a logarithm). `high` is the upper end,
-    /// transformed in the same way.
+    /// Lower end of the range, transformed by the scale (for example to a logarithm). The field `high` is the upper end
+    /// of the range, transformed in the same way.
     low: f64,
     high: f64,
-    /// Pixel position of the range's lower end. `end` is the pixel position of the upper end.
+    /// Pixel position of the range's lower end. The field `end` is the pixel position of the range's upper end.
     begin: f64,
     end: f64,
 }
@@ -45,8 +45,8 @@ impl Scale {
 
 impl View {
     /// Returns the view of an axis whose range covers the values of the data. `round` is the number of ticks for which
-    /// the axis has space. With `round`, a linear range is extended to the next ticks. Without `round`, a linear range
-    /// ends where the data ends.
+    /// the axis has space. If `round` is given, a linear range is extended to the next ticks. If `round` is `None`, a
+    /// linear range ends where the data ends.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -103,8 +103,8 @@ impl View {
     }
 }
 
-/// Extends the range of an axis. With `round`, a linear range is extended to ticks. A logarithmic range gets a margin,
-/// so that the outermost points do not lie on the frame.
+/// Extends the range of an axis. If `round` is given, a linear range is extended to ticks. A logarithmic range gets a
+/// margin, so that the outermost points do not lie on the frame.
 fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     let (low, high) = match axis.scale {
         Scale::Linear if round.is_none() && high > 0.0 => (if axis.from.is_none() { low.min(0.0) } else { low }, high),
@@ -137,9 +137,10 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the distance between the ticks of a linear axis. The distance is at least `length`, or for times at least
-/// three quarters of `length`. For sizes, the distance is a power of two. For long times, the distance is a number of
-/// minutes, hours or days. For other units, the distance is 1, 2 or 5 times a power of ten.
+/// Returns the distance between the ticks of a linear axis. The distance between two ticks is at least `length`; for
+/// times, it is at least three quarters of `length`. On an axis of sizes, the ticks are a power of two apart. On an
+/// axis of long times, the ticks are a number of minutes, hours or days apart. On an axis with any other unit, the
+/// ticks are 1, 2 or 5 times a power of ten apart.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     match axis.unit {
@@ -170,8 +171,8 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // One or two labels would not show that the scale is logarithmic. Therefore, the axis gets labels between the
-    // powers of ten.
+    // One or two labels would not show that the scale is logarithmic. Therefore, a logarithmic axis with so few labels
+    // gets further labels between the powers of ten.
     let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
     let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);

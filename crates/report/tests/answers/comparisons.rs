@@ -28,7 +28,8 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
     CurvePoint { at, old, new }
 }
 
-/// Returns a comparison in which the new server takes 5 % more CPU time per request. Its rates are undecided.
+/// Returns a comparison in which the new server takes 5 % more CPU time per request. In this comparison, the rates are
+/// undecided.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
     let beside = ComparedFigure {
@@ -57,8 +58,8 @@ fn slower() -> Comparison {
 }
 
 /// The report must describe a missing capacity in words, and a difference between two shares of failures in percentage
-/// points. An undecided figure must say how many more runs would decide it. The text must not contain an infinite
-/// change or NaN.
+/// points. For an undecided figure, the report must say how many more runs would decide it. The text must not contain
+/// an infinite change or NaN.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());

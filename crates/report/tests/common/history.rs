@@ -4,7 +4,7 @@ use run::{
     FigureUnit, History, HistoryChange, HistoryFigure, HistoryRun, HistorySeries, HistoryValue, SkippedRun, SmallSeries,
 };
 
-/// Returns the series of runs. `label` is the label of the first run after the change.
+/// Returns a history with a series of example runs. `label` is the label of the first run after the change.
 pub fn history(label: &str) -> History {
     let runs = (0..40).map(|at| HistoryRun {
         run: format!("runs/{at}"),

@@ -18,8 +18,8 @@ use findings::findings;
 pub use odd::{awkward, behind};
 use trials::{overload, search, sweep};
 
-/// Adds the judge's decisions to a run, such as the important trials and the outcome of each trial. Sentences in the
-/// run's findings stay as they are.
+/// Adds the judge's decisions to a run, such as the important trials and the outcome of each trial. Keeps the sentences
+/// that the run's findings already contain.
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();
     judge::judge(&mut judged);

@@ -6,7 +6,8 @@ use run::*;
 
 use super::{decided, find, with_stack};
 
-/// Returns a run with a chain of upstream services. The services' names are long, and some contain HTML tags.
+/// Returns a run with a chain of upstream services. The names of the upstream services are long, and some contain HTML
+/// tags.
 pub fn behind() -> Run {
     let load = |address: String, from: &str, depth, limit| run::UpstreamLoad {
         behind: run::Upstream {

@@ -27,14 +27,14 @@ pub struct ArenaPlan {
 pub struct ArenaEntry {
     /// Name of the server in the results.
     pub name: String,
-    /// Shell command that starts the server in the folder of the arena file. If `image` is set, `command` has the
-    /// arguments after the image's name instead.
+    /// Shell command that starts the server in the folder of the arena file. If `image` is set, `command` contains the
+    /// arguments that follow the image's name instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// TCP port on which the server listens; absent with `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// TCP port for profiles with `https`. If absent, these profiles use `port`, too.
+    /// TCP port for profiles with `https`. If `tls_port` is absent, profiles with `https` also use `port`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_port: Option<u16>,
     /// Container image that podman or docker starts.
@@ -98,8 +98,8 @@ pub struct ArenaProfile {
     /// Required length of the body in bytes; absent to require the length of the first server's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_bytes: Option<u64>,
-    /// Text that must be in the first 200 characters of the body. If this text is given, the body need not equal the
-    /// first server's body.
+    /// Text that must be in the first 200 characters of the body. If `expect_text` is set, the body of an answer need
+    /// not equal the first server's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_text: Option<String>,
 }
@@ -138,7 +138,7 @@ pub enum AnswerCheck {
     Text,
 }
 
-/// Resources that each server gets.
+/// Resources, such as CPUs, that each server of a comparison gets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaResources {

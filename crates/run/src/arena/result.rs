@@ -1,5 +1,5 @@
-//! Result of a comparison of many servers. The crate `judge` fills these types, and the crate `report` prints their
-//! values.
+//! Result of a comparison of many servers. The crate `judge` computes the values of the types in this file, and the
+//! crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,8 @@ pub struct ArenaCell {
     pub bottleneck: Option<String>,
     /// Number of valid measurements (turns) of this server under this load.
     pub turns: u32,
-    /// Names of the servers in the same group that differ measurably from this server. Two servers that differ can
-    /// share a group, if a chain of servers connects them in which no two neighbours differ.
+    /// Names of the servers in the same group that differ measurably from this server. Two servers whose CPU time
+    /// differs can share a group, if a chain of servers connects them in which no two neighbours differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Folder with the run of the capacity search, relative to the folder of the comparison.
@@ -120,8 +120,10 @@ pub struct ArenaNoise {
     /// CPU time per request after the second start, divided by the CPU time per request after the first start, with its
     /// 95 % interval.
     pub ratio: Option<Estimate>,
-    /// True if the interval contains 1. If both starts cost the same, the interval contains 1 in 95 of 100 comparisons.
+    /// True if the interval of the ratio between both starts contains 1. If both starts cost the same, the interval
+    /// contains 1 in 95 of 100 comparisons.
     pub tied: bool,
-    /// Number of compared pairs of measurements (turns): one after the first start, and one after the second start.
+    /// Number of compared pairs of turns. A pair has one turn after the server's first start, and one turn after its
+    /// second start.
     pub pairs: u32,
 }

@@ -1,5 +1,5 @@
 //! Everything measured so far in a comparison of many servers. The state is stored after each build, search and turn,
-//! so that an interrupted comparison can continue. The result of the comparison depends on nothing but the state.
+//! so that an interrupted comparison can continue. Only this stored state determines the result of the comparison.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub struct ArenaState {
     pub plan: ArenaPlan,
     /// Seed of the random order of the turns, and of all loads.
     pub seed: u64,
-    /// Time budget for all measurements, seconds. The time for builds is not included.
+    /// Time budget for all measurements, seconds. The budget does not include the time for builds.
     pub budget_s: f64,
     /// Part of the budget used so far, seconds.
     pub used_s: f64,
@@ -95,7 +95,7 @@ pub struct ArenaAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaSearch {
-    /// Server and load of the search.
+    /// Server and load that the capacity search tested.
     pub place: ArenaPlace,
     /// First answer of the server; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
@@ -120,8 +120,8 @@ pub struct ArenaSearch {
 pub struct ArenaTurn {
     /// Server and load of the turn.
     pub place: ArenaPlace,
-    /// True if the turn measured a server that loadline had started a second time. The difference between both starts
-    /// shows the noise of the comparison.
+    /// True if the turn measured a server that loadline had started a second time. The difference between the first and
+    /// the second start of a server shows the noise of the comparison.
     pub twin: bool,
     /// Number of the round, from 0.
     pub round: u32,

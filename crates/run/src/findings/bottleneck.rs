@@ -32,8 +32,8 @@ pub struct Bottleneck {
     /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
-    /// True if requests use the CPU only one at a time, although different threads handle them. The reason is a lock,
-    /// for example the global lock of an interpreter.
+    /// True if requests use the CPU only one at a time, although different threads handle them. A lock causes this, for
+    /// example the global lock of an interpreter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
     /// Decisive signals, each with the value at which the verdict would change. The signal with the smallest distance
@@ -106,7 +106,7 @@ pub struct Evidence {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Margin {
-    /// Name of the signal.
+    /// Name of the signal that decided the verdict.
     pub signal: String,
     /// Measured value of the signal.
     #[serde(with = "Figure")]
@@ -120,7 +120,7 @@ pub struct Margin {
     /// Value beyond which the verdict would be a different one.
     #[serde(with = "Figure")]
     pub threshold: f64,
-    /// Verdict if the value were beyond `threshold`, one ID of [`BOTTLENECKS`].
+    /// Verdict that loadline would give if the value were beyond `threshold`, one ID of [`BOTTLENECKS`].
     pub would_be: String,
 }
 

@@ -33,8 +33,8 @@ pub struct Capacity {
     /// still growing and no load missed the objective, or too few rates below `failed_at` were tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// Time budget with which the search would not end too early, seconds. Set if the capacity is a lower bound because
-    /// the budget was used up.
+    /// Time budget with which the search would not end too early, seconds. Present if the capacity is only a lower
+    /// bound because the budget of the run was used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_s: Option<f64>,
     /// Lower end of the capacity's 95 % interval, requests per second; absent if the measured windows do not suffice
@@ -48,7 +48,7 @@ pub struct Capacity {
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
     /// Coefficient of variation of the capacities that the repeats of the run measured; absent without repeats. With
-    /// repeats, the interval of the capacity comes from these capacities.
+    /// repeats, the interval of the capacity comes from the capacities of the repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
     /// Time that loadline left out because of disturbances, and the capacity with this time included.
@@ -60,8 +60,8 @@ pub struct Capacity {
     pub own_limit: Option<OwnLimit>,
 }
 
-/// Source of a capacity at which no open loop met the objective. Closed-loop clients send less while the server is
-/// slow, so independent users may get slow answers at the same rate.
+/// Closed loop from which the capacity comes, if no open loop met the objective. Closed-loop clients send less while
+/// the server is slow, so independent users may get slow answers at the same rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -71,7 +71,7 @@ pub struct ClosedLoopSource {
 }
 
 impl ClosedLoopSource {
-    /// Describes the source in words.
+    /// Describes in words the closed loop from which the capacity comes.
     pub fn words(&self) -> String {
         match self.open_held {
             Some(rate) => format!("closed loop: in an open loop only {} was held", quantity(rate, Unit::PerSecond)),

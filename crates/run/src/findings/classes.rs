@@ -17,7 +17,8 @@ pub struct ClassTally {
     pub unexpected_status: u64,
     /// Number of requests that failed, alone or because their connection failed.
     pub failed: u64,
-    /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not show where a response ends.
+    /// Response bytes including headers (HTTP/2: bodies only). The number is 0 if the protocol does not show where a
+    /// response ends.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub bytes: u64,
 }
@@ -126,7 +127,7 @@ pub struct ClassFinding {
     /// that is furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
-    /// Server CPU time per request of this class. The value is an estimate; [`ClassCosts`] describes the method.
+    /// Server CPU time per request of this class. The CPU time is an estimate; [`ClassCosts`] describes the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<CpuEstimate>,
     /// Estimated share of the class in the CPU time of all requests in the reported trial, 0 to 1.

@@ -1,5 +1,5 @@
-//! Results of comparing two sets of runs. The crate `judge` fills these types, and the crate `report` prints their
-//! values.
+//! Results of comparing two sets of runs. The crate `judge` computes the values of the types in this file, and the
+//! crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,8 @@ pub struct Comparison {
     pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
     pub outcome: ComparisonOutcome,
-    /// Servers that died under the load; the old side comes first. A new server that dies is a regression.
+    /// Servers that died under the load; the old side comes first. If the new server ended under the load, the
+    /// comparison counts this as a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
     /// Names of required figures that may have become worse by more than the threshold. The comparison stays undecided
@@ -113,7 +114,8 @@ pub enum FigureRole {
     Listed,
 }
 
-/// Order of the windows of two live servers. Each pair of windows has one window per server. The seed fixes the order.
+/// Order in which the measured windows of two live servers alternated. Each of the two servers has one window in each
+/// pair of windows. The seed fixes the order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -182,14 +184,14 @@ pub struct ComparedFigure {
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the interval of the ratio; absent with too few windows. Intervals that exclude 1 are corrected for
-    /// the number of figures (Bonferroni). With 95 % certainty, all such intervals of the deciding figures contain the
-    /// true ratios. The listed figures are corrected separately, in the same way. In an interval that includes 1, each
-    /// end by itself is correct with 95 % certainty.
+    /// the number of compared figures (Bonferroni). With 95 % certainty, all corrected intervals of the deciding
+    /// figures contain the true ratios. The intervals of figures that are only listed are corrected separately, in the
+    /// same way. In an interval that includes 1, each end by itself is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
-    /// Probability that two equal servers would differ at least this much in one of the figures that are tested
-    /// together (Student's test, with Bonferroni's correction).
+    /// Probability that two equal servers would show a difference at least this large in any of the figures that are
+    /// tested together. The test is Student's test with Bonferroni's correction.
     pub p: Option<f64>,
     /// Result for this figure, derived only from the interval.
     pub word: ComparisonResult,
@@ -198,8 +200,8 @@ pub struct ComparedFigure {
     /// True for a secondary server cost, which is shown only if the two sides differ in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// Factor by which the data must grow to decide the figure. Absent if the figure is decided, or if no known amount
-    /// of data would decide it.
+    /// Factor by which the data must grow to decide the figure. The factor is absent if the figure is decided, or if no
+    /// known amount of data would decide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// Kind of the data that `more` multiplies.
@@ -217,7 +219,7 @@ pub struct ComparedFigure {
     /// Kind of the data that `one_percent` multiplies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_of: Option<NeededData>,
-    /// New value minus the old value, with the interval of the difference. Used for shares that may be 0, because a
+    /// New value minus the old value, with the interval of the difference. Present for shares that may be 0, because a
     /// ratio to 0 does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
@@ -225,7 +227,7 @@ pub struct ComparedFigure {
     /// after its window ended. The failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
-    /// Sentence about something that the numbers of this row do not show; absent if there is nothing to add.
+    /// Sentence about something that the numbers of this figure do not show; absent if there is nothing to add.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }
@@ -255,7 +257,7 @@ pub enum ComparisonResult {
     Faster,
     /// The new side is worse. The word `slower` is also used for figures that are not times.
     Slower,
-    /// The difference is below the threshold.
+    /// The difference between the two sides is below the threshold.
     Same,
     /// The data shows neither a difference nor equality.
     #[default]
@@ -280,7 +282,7 @@ impl ComparisonResult {
 #[serde(default)]
 pub struct TlsCost {
     /// Share of the server CPU time per TLS request that plain requests do not need, 0 to 1. The share is below 0 if
-    /// plain requests cost more.
+    /// plain requests cost the server more than TLS requests.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Lower end of the 95 % interval; absent with too few windows.

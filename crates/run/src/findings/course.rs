@@ -14,8 +14,8 @@ pub struct CourseFinding {
     /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into equal parts.
     pub parts: Vec<CoursePart>,
     /// Highest rate that met the objective and that is below the rates of all failed parts, requests per second. If any
-    /// part failed, each part that passed counts with the lower of its start rate and its end rate. Absent if even the
-    /// lowest rate failed.
+    /// part failed, each part that passed counts with the lower of its start rate and its end rate. The rate is absent
+    /// if even the lowest rate failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
@@ -47,7 +47,8 @@ pub struct CoursePart {
     #[serde(with = "Figure")]
     pub completed: f64,
     /// Upper bound of the 99th percentile of the response time, microseconds: the largest 99th percentile of any
-    /// shorter period ([`crate::Moment`]) in this part. Absent in a short window, which has no such periods.
+    /// shorter period ([`crate::Moment`]) in this part. The bound is absent in a short window, which is not divided
+    /// into such periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. `p99_us` is

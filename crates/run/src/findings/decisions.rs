@@ -1,6 +1,6 @@
 //! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
-//! objective. The judge crate makes these decisions. Report, terminal and exit status use these decisions, and
-//! therefore always agree.
+//! objective. The judge crate makes these decisions. The report, the terminal output and the exit status all come from
+//! these decisions, so they always agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,8 @@ impl Limits {
 #[serde(default)]
 pub struct Picks {
     /// Trial that the verdict describes. After a closed-loop sweep, this trial is the first step that reaches 97 % of
-    /// the highest rate of good responses. In other runs, this is usually the trial with the highest rate.
+    /// the highest rate of good responses. In runs without such a sweep, this is usually the trial with the highest
+    /// rate.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
@@ -98,7 +99,7 @@ pub struct Outcome {
     /// Limit that the trial broke; absent if it broke none.
     pub breach: Option<Breach>,
     /// Probability, 0 to 1, that the server meets the objective at the trial's open-loop rate. The probability comes
-    /// only from this trial. 0.5 means no evidence.
+    /// only from the measurements of this trial, and not from other trials. 0.5 means no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }
@@ -112,7 +113,7 @@ pub struct Breach {
     pub kind: BreachKind,
     /// Observed value: a share (0 to 1), or a time in microseconds.
     pub value: Option<f64>,
-    /// Limit in the same unit.
+    /// Limit of the observed value, in the unit of this value.
     pub limit: Option<f64>,
     /// True if the value is a lower bound, because too many requests were not answered.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -206,8 +207,8 @@ const TIMED: [(BreachKind, AnswerTime, SummaryFigure); 9] = {
 };
 
 impl BreachKind {
-    /// Returns the kind of broken limit for a figure of a time, such as the time to the first byte. Returns `None` if
-    /// this figure has no limit.
+    /// Returns the kind of broken limit that belongs to a figure of a time, such as the median time to the first byte.
+    /// Returns `None` if this figure has no limit.
     pub fn of_time(time: AnswerTime, figure: SummaryFigure) -> Option<Self> {
         TIMED.into_iter().find(|row| (row.1, row.2) == (time, figure)).map(|row| row.0)
     }
@@ -229,8 +230,8 @@ pub enum Failure {
     /// No request completed in any trial. Runs that only watch external load, or that only time calls, do not fail for
     /// this reason.
     NothingCompleted,
-    /// Every request failed during one period of the run, whatever the load was. The run therefore measured two
-    /// different states of the server.
+    /// Every request failed during one period of the run, whatever the load was. Such a run measured two different
+    /// states of the server.
     FailedStretch,
     /// A check of an experiment failed.
     Check,

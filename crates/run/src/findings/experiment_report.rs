@@ -20,8 +20,8 @@ pub struct ExperimentReport {
     /// Measured times to compare between two runs of this experiment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
-    /// True if the trials have different servers, each with a verdict in its table row. A common verdict for all trials
-    /// would mean nothing.
+    /// True if the trials have different servers, each with a verdict in its table row. One verdict for all trials
+    /// would mean nothing, because their servers differ.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
 }
@@ -33,8 +33,8 @@ pub struct ExperimentReport {
 pub struct ComparedTime {
     /// Description of the measured operation.
     pub name: String,
-    /// Names under which a trial's results may hold the value. The first of these names that the results contain is
-    /// used.
+    /// Names under which a trial's results may hold the value. If the results contain several of these names, the first
+    /// name in this list is used.
     pub values: Vec<String>,
 }
 

@@ -23,8 +23,8 @@ pub struct HandshakeCost {
     /// CPU time of the generator's processes per resumed handshake; absent if no session was resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_resumed: Option<CpuEstimate>,
-    /// True if the cost includes the one request that follows each handshake. Without a separate measurement of
-    /// requests, the cost is an upper bound.
+    /// True if the cost includes the one request that follows each handshake. If requests were not measured separately,
+    /// the cost of a handshake includes one request and is an upper bound.
     pub with_request: bool,
     /// Share of the handshakes that resumed an earlier session, 0 to 1.
     #[serde(with = "Figure")]

@@ -1,5 +1,5 @@
-//! History of stored runs: figures in order of time, and the changes between them. The crate `judge` fills these types,
-//! and the crate `report` prints their values.
+//! History of stored runs: figures in order of time, and the changes between them. The crate `judge` computes the
+//! values of the types in this file, and the crate `report` prints them.
 
 use serde::Serialize;
 
@@ -12,8 +12,8 @@ pub struct History {
     pub directory: String,
     /// True if a change decides the exit status, that is, if one of `changes` has `fails` set.
     pub fails: bool,
-    /// Number of runs at the end of each series that count as recent. A change is new if it is not visible without
-    /// these runs.
+    /// Number of runs at the end of each series that count as recent. A change is new if the series without its recent
+    /// runs does not show the change.
     pub recent: usize,
     /// Smallest relative change that decides the exit status.
     pub threshold: f64,
@@ -66,8 +66,8 @@ pub struct HistoryChange {
     /// True if later changes brought the figure back to its earlier level.
     pub undone: bool,
     /// True if the change decides the exit status: the change is new, for the worse, not undone, and large enough. A
-    /// change is large enough if it reaches `threshold`. A change of a figure that is itself a share must reach a fixed
-    /// difference instead.
+    /// change is large enough if it reaches `threshold`. For a figure that is itself a share, a change is large enough
+    /// if it reaches a fixed difference.
     pub fails: bool,
 }
 
@@ -78,7 +78,7 @@ pub struct HistorySeries {
     pub name: String,
     /// Runs in order of time.
     pub runs: Vec<HistoryRun>,
-    /// Figures of these runs.
+    /// Figures of the runs in this series.
     pub figures: Vec<HistoryFigure>,
 }
 

@@ -49,8 +49,8 @@ pub struct Findings {
     /// the run computes it again.
     #[serde(skip)]
     pub devices: Vec<Vec<Device>>,
-    /// Short name of each cost, by the ID of the cost. This map is not stored: each reader of the run computes it
-    /// again.
+    /// Short name of each cost, by the ID of the cost. `run.json` does not contain this map: each reader of the run
+    /// computes it again.
     #[serde(skip)]
     pub cost_names: BTreeMap<String, &'static str>,
     /// Load state of the server in the decisive trial ([`Picks::decisive`]). Absent without a decisive trial, or if the

@@ -17,7 +17,7 @@ pub enum ProofOutcome {
     /// loadline predicted no effect, or because no lever tests the cause directly.
     Supported,
     /// The experiment contradicts the verdict: the bottleneck's lever had hardly any effect, or another cause has the
-    /// effect. `why` has the measurements.
+    /// effect. The field `why` of the experiment's result contains the measurements.
     Refuted,
     /// The experiment ran, but decided nothing; `why` has the reason.
     Inconclusive,
@@ -27,8 +27,8 @@ pub enum ProofOutcome {
     NotTested,
 }
 
-/// Quantity that an experiment measures. A ratio is the value of this quantity with the lever on, divided by its value
-/// with the lever off.
+/// Quantity that an experiment measures. A ratio of the experiment is the value of this quantity with the lever on,
+/// divided by its value with the lever off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -83,19 +83,19 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// Predicted share of the lever in `prediction` in the growth of the response time, 0 to 1, if every resource
+    /// Predicted share (0 to 1) of the resource in `prediction` in the growth of the response time, if every resource
     /// became slower by the same factor. Absent for throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
-    /// Measured effect of the lever in `prediction`.
+    /// Measured effect of the lever that `prediction` names.
     pub measured: Option<Effect>,
     /// Prediction and result for the next bottleneck. Absent if the counters name no next bottleneck, or if no lever
     /// slows this bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
-    /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput divided by the
-    /// relative change of speed. For response times, the effect is this resource's share of the growth of the response
-    /// time if every resource became slower by the same factor.
+    /// Effect of each resource's speed. For throughput, the elasticity is the relative change of throughput divided by
+    /// the relative change of the resource's speed. For response times, the effect is this resource's share of the
+    /// growth of the response time if every resource became slower by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever explains.
     pub remainder: Option<Estimate>,
@@ -108,8 +108,8 @@ pub struct Proof {
     /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// Effect of each lever in `switched`, in the order of measurement. If a lever has several entries, the last entry
-    /// counts.
+    /// Effect of each lever in `switched`, in the order of measurement. If the list has several entries for one lever,
+    /// the last of these entries counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
     /// Levers that were not used, with the reasons.
@@ -154,8 +154,8 @@ pub struct Steadiness {
     /// subtracted.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line,
-    /// fitted to the throughput of the slots after the effects of the levers are subtracted.
+    /// Throughput at the end of the slots divided by throughput at their start. The throughput at both moments comes
+    /// from a straight line, fitted to the throughput of the slots without the effects of the levers.
     pub drift: Estimate,
     /// Throughput after all levers were switched off, divided by the mean throughput before, from which the effects of
     /// the levers are subtracted. Absent if too few slots follow the last use of a lever.
@@ -255,7 +255,7 @@ impl Estimate {
     }
 }
 
-/// ID of the lever that doubles the load. The resource of this lever is the load itself.
+/// ID of the lever that doubles the load. The resource that this lever changes is the load itself.
 pub const LOAD_LEVER: &str = "load";
 
 /// ID of the lever that sends from more source addresses.
@@ -271,8 +271,8 @@ pub enum ElasticityBasis {
     Measured,
     /// Upper bound: the share of the time in which something used or waited for the resource.
     Wanted,
-    /// Upper bound: the sum of the elasticities of this resource and of another resource. The levers of both resources
-    /// slow both of them, so the sum cannot be divided.
+    /// Upper bound: the sum of the elasticities of this resource and of another resource. The levers of the two
+    /// resources slow both resources, so the sum of their elasticities cannot be divided.
     Joint,
     /// Unknown, because the lever took away a much smaller share of the resource than requested. The elasticity may
     /// have any value.
@@ -331,8 +331,8 @@ pub struct ProofTrial {
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
-    /// Value after all levers were switched off, divided by the value in the slots in which no lever was on. In a
-    /// closed loop, the value is the throughput. In an open loop, the value is the median response time.
+    /// Measured value after all levers were switched off, divided by its value in the slots in which no lever was on.
+    /// In a closed loop, the value is the throughput. For an open loop, the compared value is the median response time.
     pub after: Option<f64>,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 
 /// Kind of span whose self time grows most from a light load to a heavy one. The self time of a span excludes its child
-/// spans. This finding is evidence, not a verdict.
+/// spans. The growth of a kind of span is evidence for a verdict, and not a verdict itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -25,6 +25,7 @@ pub struct UsersFinding {
     pub rate: f64,
     /// Think time of a user between two requests.
     pub think: ThinkTime,
-    /// Number of measured windows with `held` or `failed` users. These windows determine both bounds.
+    /// Number of measured windows with `held` or `failed` users. Both bounds, `held` and `failed`, come from these
+    /// windows.
     pub windows: usize,
 }

@@ -59,8 +59,8 @@ pub struct WaitFinding {
     /// Most frequent activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
-    /// True if loadline only supposes which thread holds the lock. The lock then stores no owner, and other threads
-    /// that use the lock were active.
+    /// True if loadline only supposes which thread holds the lock. In this case, the lock stores no owner, and other
+    /// threads that use the lock were active.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holder_probable: bool,
     /// System call in which the holder waits for a disk, with its file; empty for other activities.
@@ -82,7 +82,7 @@ pub struct WaitFinding {
     /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_s: Option<f64>,
-    /// Address of the peer; empty if the cause has none.
+    /// Address of the peer for which the threads wait; empty if they do not wait for a peer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub peer: String,
     /// Share of the process's threads that wait, or share of its connections to the peer that are busy, 0 to 1.

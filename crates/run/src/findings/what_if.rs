@@ -61,8 +61,8 @@ pub struct Resource {
     /// Utilization with the requested users or arrivals, 0 to 1.
     #[serde(with = "Figure")]
     pub utilization: f64,
-    /// True if the run used less than half of this resource. `limit` is then a lower bound, because a request costs
-    /// more under a light load.
+    /// True if the run used less than half of this resource. In this case, `limit` is only a lower bound, because a
+    /// request costs more under a light load.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }
@@ -77,7 +77,7 @@ pub struct LoadPoint {
     /// Arrivals per second, if the question is about arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<f64>,
-    /// Requests per second.
+    /// Throughput at this point of the curve, requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
     /// Lower end of the 95 % interval of `rate`.

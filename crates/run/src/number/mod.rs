@@ -1,5 +1,6 @@
 //! Formatting of numbers. This file formats numbers for tables, charts and headlines, with three significant digits and
-//! SI units. [`count`] keeps every digit of an exact count. [`prose`] formats for sentences.
+//! SI units. The function [`count`] keeps every digit of an exact count. The module [`prose`] formats numbers for
+//! sentences.
 //!
 //! A missing value is written as `n/a`, never as 0. Infinity is written as `∞`.
 
@@ -85,7 +86,7 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
     }
 }
 
-/// Formats a plain number in three significant digits. From a million on, the number gets an SI prefix.
+/// Formats a plain number in three significant digits. A number of a million or more gets an SI prefix.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e6 && magnitude.is_finite() { prefixed(value, "").replace(' ', "") } else { significant(value) }
@@ -176,9 +177,9 @@ fn round_significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
-    // Multiplying by a factor just above 1 rounds halves up, as readers expect. Without the factor, the formatter would
-    // round halves to even.
+    // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors. The
+    // factor just above 1 makes the formatter round halves up, as readers expect. Without the factor, the formatter
+    // would round halves to even.
     format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::url_parts::UrlParts;
 
-/// Maximum number of databases.
+/// Maximum number of databases that the user may name with `--behind`.
 pub const MAX_BEHIND: usize = 8;
 
 /// Kind of a database.
@@ -26,7 +26,7 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Returns the name of the kind of database. The URL of a database of this kind begins with this name.
+    /// Returns the name of the kind of database. The URL of a database begins with the name of its kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -110,7 +110,8 @@ impl Behind {
     }
 
     /// Returns the URL of the database as a target, without the password. The URL has the user as a parameter
-    /// (`?user=`). In front of the host, loadline would hide the user as a secret, as in URLs of other protocols.
+    /// (`?user=`). If the user name were in front of the host, loadline would hide it as a secret, as in URLs of other
+    /// protocols.
     pub fn target_url(&self) -> String {
         let user = if self.user.is_empty() { String::new() } else { format!("?user={}", encoded(&self.user)) };
         match self.socket() {
@@ -210,8 +211,8 @@ const TLS_SCHEME: &str = "postgres+tls";
 const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST/DB or redis://HOST";
 
 impl Behind {
-    /// Reads the URL or the connection string of a database that itself is the target of the load. This database may
-    /// use TLS, but a database behind a server may not. An error never repeats any part of the text that may be a
+    /// Reads the URL or the connection string of a database that itself is the target of the load. A target database
+    /// may use TLS, but a database behind a server may not. An error never repeats any part of the text that may be a
     /// password.
     pub fn of_target(text: &str) -> Result<Self, String> {
         let text = text.trim();

@@ -297,8 +297,8 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
 }
 
-/// Returns true if requests may depend on responses to earlier requests. This is so if the set is sent in sequence, or
-/// if a request captures values from responses.
+/// Returns true if requests may depend on responses to earlier requests. Requests depend on responses if the set is
+/// sent in sequence, or if a request captures values from responses.
 fn depends_on_responses(set: &RequestSet) -> bool {
     set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }

@@ -82,7 +82,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("hosts.agents", "--agents-per-host", ""),
 ];
 
-/// Returns the flag and the unit of a value. Without a flag, returns the path in the plan and no unit.
+/// Returns the flag and the unit of a value. If no flag sets the value, returns its path in the plan and no unit.
 fn flag(path: &&'static str) -> (&'static str, &'static str) {
     FLAGS.iter().find(|row| row.0 == *path).map_or((*path, ""), |row| (row.1, row.2))
 }

@@ -33,7 +33,7 @@ pub struct ExpectationResult {
     pub low: Option<f64>,
     /// Upper end of the value's 95 % interval.
     pub high: Option<f64>,
-    /// True if the expectation was met. False if there was no measurement.
+    /// True if the expectation was met. Also false if the expected figure was not measured.
     pub met: bool,
     /// True if the measurement does not show whether the expectation was met, because the figure is only a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -29,8 +29,8 @@ pub enum Intensity {
         /// Maximum number of connections in the pool, over all threads.
         #[serde(default = "default_pool")]
         max_connections: u32,
-        /// Maximum number of requests in flight per connection. A connection gets a second request only if the pool
-        /// cannot grow.
+        /// Maximum number of requests in flight per connection. While a request is in flight on a connection, the
+        /// connection gets another one only if the pool of connections cannot grow.
         #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
         pipeline: u32,
     },
@@ -123,9 +123,9 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// Returns the sum of several loads of one trial. Adds their connections, rates and descriptors. The first load
-    /// provides pipeline, think time, arrival process and connect timeout. Returns `None` for no load or for loads of
-    /// different kinds.
+    /// Returns the sum of several loads of one trial. Adds their connections, rates and descriptors. Takes pipeline,
+    /// think time, arrival process and connect timeout from the first load. Returns `None` if there are no loads, or if
+    /// the loads are of different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();

@@ -20,7 +20,8 @@ pub struct LoadPlan {
     /// these requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
-    /// Times at which requests are due, read from a file. The rate in `intensity` is then the mean rate of these times.
+    /// Times at which requests are due, read from a file. If such times are given, the rate in `intensity` is their
+    /// mean rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalTimes>,
     /// TLS settings; absent for plain connections.
@@ -33,7 +34,7 @@ pub struct LoadPlan {
     /// Amount of load that the plan asks for.
     pub intensity: Intensity,
     /// Rate changes of an open loop from the start of the load. After the last stage, the final rate of that stage
-    /// continues. The rate in `intensity` is the mean of the stages.
+    /// continues. The rate in `intensity` is the mean rate over all stages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<Stage>,
     /// True if each request has its own connection, which the client opens and closes.
@@ -61,7 +62,8 @@ pub struct LoadPlan {
     pub drain_s: f64,
     /// Response timeout, seconds. A slower response counts as a `response_timeout`.
     pub timeout_s: f64,
-    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients use their timeout T instead.
+    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients use their timeout T instead
+    /// of this timeout.
     pub connect_timeout_s: f64,
     /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
@@ -76,7 +78,8 @@ pub struct LoadPlan {
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
     /// Offset of this process's first request, as a share of the interval between requests, from 0 to below 1. Each
-    /// process of a load has a different offset. Therefore, all processes together send at equal intervals.
+    /// process of a load has a different offset. Because the offsets differ, all processes together send at equal
+    /// intervals.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
     /// Slots (periods of equal length) in which an experiment needs the completed rate.
@@ -88,8 +91,8 @@ pub struct LoadPlan {
     pub late_us: Vec<f64>,
     /// CPUs that the generator may use; empty for all.
     pub cpus: Vec<u32>,
-    /// True if the generator acknowledges data at once (TCP_QUICKACK after each request; epoll only). Used by an
-    /// experiment on delayed acknowledgements.
+    /// True if the generator acknowledges data at once (TCP_QUICKACK after each request; epoll only). An experiment on
+    /// delayed acknowledgements uses this setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
     /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. Used by an experiment on TCP windows.

@@ -68,7 +68,7 @@ pub struct Plan {
     pub lab: BTreeMap<String, serde_json::Value>,
 }
 
-/// Returns true if the load is made once. The number of repeats is then not stored.
+/// Returns true if the load is made once. A file contains the number of repeats only if the load is repeated.
 fn is_once(repeats: &u32) -> bool {
     *repeats <= 1
 }

@@ -39,9 +39,9 @@ pub enum Protocol {
     },
     /// Commands for a Redis server.
     Redis {
-        /// Command of each request, unless a file provides commands.
+        /// Command of each request; not used if `commands_file` names a file.
         command: String,
-        /// File with one command per line. The requests send these commands in turn.
+        /// File with one command per line. The requests send the commands of this file in turn.
         #[serde(default)]
         commands_file: Option<String>,
         /// File with the password or `USER:PASSWORD`.
@@ -59,9 +59,9 @@ pub enum Protocol {
     },
     /// Commands of memcached's text protocol.
     Memcached {
-        /// Command of each request, unless a file provides commands.
+        /// Command of each request; not used if `commands_file` names a file.
         command: String,
-        /// File with one command per line. The requests send these commands in turn.
+        /// File with one command per line. The requests send the commands of this file in turn.
         #[serde(default)]
         commands_file: Option<String>,
     },
@@ -79,7 +79,7 @@ pub enum Protocol {
         /// True to prepare each statement once per connection, instead of sending its text each time.
         #[serde(default)]
         prepared: bool,
-        /// True if the server is on this machine. Nobody on a network can then read the password.
+        /// True if the server is on this machine. On one machine, nobody on a network can read the password.
         #[serde(default)]
         local: bool,
     },
@@ -103,7 +103,8 @@ pub enum Protocol {
         /// Text that a message must contain to count as an answer. loadline skips other messages.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         expect_text: String,
-        /// JSON pointer (RFC 6901) to the ID in each message. Only a message with this ID is the answer.
+        /// JSON pointer (RFC 6901) to the ID in each message. Only a message with the ID of the request is the answer
+        /// to this request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id_pointer: Option<String>,
         /// JSON pointer to the ID in an answer; absent if it equals `id_pointer`.

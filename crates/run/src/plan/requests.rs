@@ -16,7 +16,7 @@ pub const MAX_CLASSES: usize = 64;
 const MAX_STORED_REQUESTS: usize = 200;
 /// Method of requests that are statements for a database; the body is the statement.
 pub const STATEMENT_METHOD: &str = "SQL";
-/// Name of the class that joins the classes with the lowest weights.
+/// Name of the request class that combines the classes with the lowest weights.
 const OTHER_CLASS: &str = "other";
 
 /// Decodes a base64 text; `None` if it is invalid.
@@ -49,7 +49,7 @@ pub struct RequestSet {
     /// True if loadline replaces `{{…}}` in paths, headers and bodies by values, for each request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub templates: bool,
-    /// Values for `{{column}}`. A run stores only the names of the columns.
+    /// Values for `{{column}}`. Of this table, a run stores only the names of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
     /// Recorded times at which loadline sends the requests again. A run does not store these times.
@@ -64,10 +64,11 @@ pub struct RequestSet {
 pub struct DataTable {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Values of the columns, one list per row. These values may be secrets, so only generators receive them.
+    /// Values of the columns, one list per row. The values of data rows may be secrets, so only generators receive
+    /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Vec<String>>,
-    /// Order of the rows.
+    /// Order in which the data rows are used.
     pub order: DataOrder,
     /// Index of the first row that this process uses. `first` and `step` divide the rows among processes without
     /// overlap.
@@ -81,12 +82,12 @@ pub struct DataTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DataOrder {
-    /// Rows are used in order. After the last row, the first row follows again.
+    /// The data rows are used in order. After the last data row, the first data row follows again.
     #[default]
     Cycle,
-    /// Each row is used at most once.
+    /// Each data row is used at most once.
     Unique,
-    /// Rows are used in random order.
+    /// The data rows are used in random order.
     Random,
 }
 
@@ -135,9 +136,9 @@ impl RecordedTimes {
 pub struct ArrivalTimes {
     /// Path of the file that contains the times.
     pub from: String,
-    /// Number of times.
+    /// Number of times at which requests are due.
     pub count: u64,
-    /// The times; a run does not store them.
+    /// Recorded times of the requests; a run does not store them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<RecordedTimes>,
 }

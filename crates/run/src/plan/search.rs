@@ -60,10 +60,10 @@ pub struct TimeLimits {
     /// Maximum median, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// Maximum 99th percentile, microseconds.
+    /// Maximum 99th percentile of the limited time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// Maximum 99.9th percentile, microseconds.
+    /// Maximum 99.9th percentile of the limited time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_us: Option<f64>,
 }
@@ -115,8 +115,9 @@ impl Default for Objective {
     }
 }
 
-/// Exponent for the length of a search's measured windows. The length is proportional to the time budget raised to this
-/// power. Because the exponent is below 1, a larger budget gives longer windows and also more windows.
+/// Exponent for the length of a search's measured windows. The length of a measured window is proportional to the time
+/// budget raised to this power. Because the exponent is below 1, a larger budget gives longer windows and also more
+/// windows.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
 /// Settings of the search.
@@ -133,14 +134,14 @@ pub struct SearchPlan {
     /// the capacity.
     pub precision: f64,
     /// True to search for the maximum number of users for which the server meets the objective. Each user pauses for a
-    /// think time between requests. The load is then a closed loop with at most `max_connections` users.
+    /// think time between requests. For this search, the load is a closed loop with at most `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Changes that an experiment may make to test the verdict.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
-    /// Directory in which an experiment may write, on the server's host and on the disk that the server uses. If
-    /// absent, no experiment tests the disk.
+    /// Directory in which an experiment may write, on the server's host and on the disk that the server uses. If no
+    /// directory is given, no experiment tests the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prove_dir: Option<std::path::PathBuf>,
 }

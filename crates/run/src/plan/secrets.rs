@@ -46,7 +46,7 @@ impl Secrets {
         }
         let digest = Sha256::new_with_prefix(salt()).chain_update(value.as_bytes()).finalize();
         let digits: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-        // Uses more digits if the digest of another value has the same first digits.
+        // Uses more digits of the digest if the digest of another value has the same first digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
             if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
@@ -102,7 +102,7 @@ impl Secrets {
                 let kept = self.redact_url(word);
                 self.scrub(&kept)
             }
-            // The word is a whole command (as after --command-a) or a connection string.
+            // This word of a command line is itself a whole command (as after --command-a) or a connection string.
             _ if (word.contains(char::is_whitespace) || word.contains("password=")) && !word.contains("$env:") => {
                 hide_tokens_of_command(&self.scrub(word))
             }
@@ -140,7 +140,7 @@ impl Secrets {
     }
 
     /// Replaces the secrets of a protocol: a password, values of secret headers, and values in the query of the path. A
-    /// header is secret if it is a well-known secret header or in `names`.
+    /// header is secret if it is a well-known secret header, or if `names` contains its name.
     pub(crate) fn redact_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
         if let Protocol::Postgres { password, .. } = protocol {
             *password = self.redact(password);
@@ -209,8 +209,8 @@ fn salt() -> &'static [u8; 16] {
     })
 }
 
-/// Replaces every placeholder in a text by `<redacted>`. Texts of different runs can then be compared, although equal
-/// values have different placeholders in different runs.
+/// Replaces every placeholder in a text by `<redacted>`. Afterwards, texts of different runs can be compared, although
+/// each run has its own placeholders for equal values.
 pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -39,13 +39,14 @@ impl Intensity {
 }
 
 impl LoadPlan {
-    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. With these phases, the requests of
-    /// all shares together are evenly spaced, even if a share is divided again.
+    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. The phases keep the requests of all
+    /// shares together evenly spaced, even if a share is divided again.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }
 
-    /// Returns share `i` of `shares` equal shares of this load. The number of threads and the seed stay the same.
+    /// Returns share `i` of `shares` equal shares of this load. The share has the same number of threads and the same
+    /// seed as the whole load.
     #[must_use]
     pub fn share(&self, i: u32, shares: u32) -> Self {
         let shares = shares.max(1);

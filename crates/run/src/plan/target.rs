@@ -13,11 +13,13 @@ use crate::{AddressChoice, ConnectTo, FixedAddresses, UrlParts};
 pub struct Target {
     /// URL as the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded server.
     pub url: String,
-    /// ID of the server process, if the user named it. Child processes of this process belong to the server, too.
+    /// ID of the server process, if the user named it. Child processes of the process with this ID belong to the
+    /// server, too.
     pub server_pid: Option<u32>,
     /// True if the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
-    /// Hosts and ports to connect to instead of the host and port of the URL. The first matching entry is used.
+    /// Hosts and ports to connect to instead of the host and port of the URL. If several entries match, the first of
+    /// them is used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connect_to: Vec<ConnectTo>,
     /// Addresses of hosts and ports, which replace the resolver's answers.
@@ -27,8 +29,8 @@ pub struct Target {
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
     /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. With this extra
-    /// work, a request costs the server clearly more CPU time than the generator. The bottleneck is therefore the
-    /// server.
+    /// work, a request costs the server clearly more CPU time than the generator. Because of this extra work, the
+    /// server is the bottleneck, and not the generator.
     pub embedded_work_us: f64,
 }
 

@@ -7,8 +7,8 @@ const HIDDEN: &str = "<redacted>";
 /// Minimum length of a text that counts as a JSON Web Token because it begins with `eyJ`.
 const MIN_JWT_LENGTH: usize = 20;
 
-/// Replaces all tokens and passwords in a text that people read, such as a server's error. A word of this text that
-/// begins with `-`, for example `-NOAUTH`, is not an option.
+/// Replaces all tokens and passwords in a text that people read, such as a server's error. In a server's error, a word
+/// that begins with `-`, for example `-NOAUTH`, is not an option.
 pub fn hide_tokens(text: &str) -> String {
     hide(text, false)
 }
@@ -43,7 +43,8 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || "\"'`=:,;&?/{}[]()<>\\|#".contains(c)
 }
 
-/// State of the reader between two words of a text. The state decides whether the next word may be a secret.
+/// State of the search for secrets between two words of a text. The state decides whether the next word may be a
+/// secret.
 #[derive(Default)]
 struct State {
     /// True if words that begin with `-` are options, as in a command.
@@ -56,8 +57,8 @@ struct State {
     expected: bool,
     /// True if a scheme such as `Bearer` came directly before the next word.
     announced: bool,
-    /// True if a space followed the name, as in a sentence. The next word is then a secret only if it looks like a
-    /// secret.
+    /// True if a space followed the name, as in a sentence. After a space, the next word is a secret only if it looks
+    /// like a secret.
     in_sentence: bool,
 }
 

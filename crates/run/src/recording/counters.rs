@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::recording::counter_spec::CounterSpec;
 
-/// Dotted name of a counter, for example `tcp.listen_overflows`. This version keeps names that it does not know, so it
-/// can also read runs of other versions.
+/// Dotted name of a counter, for example `tcp.listen_overflows`. loadline keeps names of counters that it does not
+/// know, so it can also read runs of other versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]

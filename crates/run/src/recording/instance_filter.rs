@@ -1,5 +1,6 @@
 //! Selects the instances of counters that belong to one side. Processes and threads belong to a side if they are in its
-//! list of processes. Of the CPU instances, only `total` is used. All other instances are used.
+//! list of processes. Of the CPU instances, only `total` is used. Instances that are neither processes, threads nor
+//! CPUs are always used.
 
 use std::collections::HashSet;
 
@@ -35,7 +36,7 @@ impl<'a> InstanceFilter<'a> {
         Self { names, pids }
     }
 
-    /// Returns true if an instance `name:pid` or `name:pid/tid` is one of these processes.
+    /// Returns true if an instance `name:pid` or `name:pid/tid` belongs to one of the filter's processes.
     pub fn has(&self, instance: &str) -> bool {
         self.names.contains(instance) || pid(instance).is_some_and(|pid| self.pids.contains(&pid))
     }

@@ -15,7 +15,7 @@ pub struct Instances<'a> {
 /// Contents of a recording for one counter.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedCounter<'a> {
-    /// Columns of the counter.
+    /// Columns of the counter, one per instance.
     pub columns: Vec<&'a Column>,
     /// Reason why the counter, or a part of it, is missing.
     pub absent: Option<&'a str>,

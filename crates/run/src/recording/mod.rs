@@ -32,8 +32,8 @@ pub struct Recording {
     pub peaks: Vec<Peak>,
 }
 
-/// Largest value of a gauge among several samples that one row stands for. The row itself contains the mean of these
-/// samples.
+/// Largest value of a gauge among several samples that one row stands for. The row itself contains the mean of the
+/// samples for which it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peak {
@@ -123,8 +123,8 @@ impl Recording {
         self.t_s.first().zip(self.t_s.last()).map_or(0.0, |(first, last)| last - first)
     }
 
-    /// Returns the time between the first and the last sample of a window in seconds. A rate is the growth of a counter
-    /// divided by this time.
+    /// Returns the time between the first and the last sample of a window in seconds. The rate of a counter is its
+    /// growth divided by this time.
     pub fn span_s(&self, window: Window) -> f64 {
         let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));
         let first = inside.next();
@@ -143,8 +143,8 @@ impl Recording {
         }
     }
 
-    /// Adds the columns of another recording of this trial. Afterwards, each column has `None` at times that only the
-    /// other recording has.
+    /// Adds the columns of another recording of this trial. After the merge, each column has `None` at times that only
+    /// the other recording has.
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
@@ -175,8 +175,8 @@ impl Recording {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits off the first samples, at least one, that together have about `values` values. Returns `None` if no
-    /// samples would be left.
+    /// Splits off the first samples, at least one, that together have about `values` values. Returns `None` if the rest
+    /// of the recording would have no samples.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {

@@ -92,7 +92,7 @@ impl Run {
         self.repeats().last().unwrap_or_default()
     }
 
-    /// Returns each trial with its outcome. If loadline did not judge the run, the outcomes are empty.
+    /// Returns each trial with its outcome. If loadline did not judge the run, each trial has an empty outcome.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
         let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
         self.trials.iter().zip(known)
@@ -177,7 +177,7 @@ pub enum RunDirError {
     /// The file exceeds a limit on its size, or on the number of its trials, objects or other entries.
     #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
     TooLarge {
-        /// File that is too large.
+        /// Path of the file that is too large.
         path: String,
         /// Size of the file or number of its entries, with the unit.
         found: String,
@@ -187,7 +187,7 @@ pub enum RunDirError {
     /// The file is not a run of loadline.
     #[error("{path} is not a run of loadline; name a directory that loadline wrote with --out, or its run.json")]
     NotARun {
-        /// File that was read.
+        /// Path of the file that loadline read.
         path: String,
     },
     /// The file is a damaged run.
@@ -282,7 +282,7 @@ impl RunDir {
             fs::rename(&temporary, &target)
         };
         write().map_err(|error| {
-            // Ignores an error of this removal, because the write error says more.
+            // Ignores an error while removing the temporary file, because the write error says more.
             let _ = fs::remove_file(&temporary);
             RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), error }
         })

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use crate::rundir::{FORMAT, Run, RunDirError};
 
 /// Maximum size of `run.json`, bytes. This size is enough for one day of samples from a busy host. A machine with 2 GB
-/// of memory can read such a run.
+/// of memory can read a run of this size.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Maximum number of trials. The limit exists because all conclusions use every trial, and every table has a row for
 /// it.
@@ -58,7 +58,8 @@ pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<St
     decode(bytes).map_err(|why| fail(std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
 }
 
-/// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned text does not contain the mark.
+/// Decodes UTF-8, or UTF-16 with a byte order mark, as Windows writes it. The returned text does not contain the byte
+/// order mark.
 fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
     let units = |unit: fn([u8; 2]) -> u16| {
         bytes[2..].chunks_exact(2).map(move |two| unit([two[0], two[1]])).collect::<Vec<_>>()
@@ -110,8 +111,8 @@ impl Head {
     }
 }
 
-/// Number of elements in a list or an object. Counting skips the elements. An element of a wrong type is an error only
-/// later, when the whole run is read.
+/// Number of elements in a list or an object. Counting does not read the elements, but skips them. An element of a
+/// wrong type is an error only later, when the whole run is read.
 #[derive(Default)]
 struct Count(usize);
 
@@ -189,7 +190,8 @@ pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> R
     }
 }
 
-/// Fails if the file has another version of the format. An empty format means that the file is not a run.
+/// Fails if `format`, the format of the file `name`, is not the format that this version of loadline reads. An empty
+/// format means that the file is not a run.
 pub(super) fn check_format(name: &str, format: &str) -> Result<(), RunDirError> {
     match format {
         FORMAT => Ok(()),

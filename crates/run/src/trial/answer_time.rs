@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. All times except the gap start when the request starts. Depending on the load, this is the
-/// request's intended start, its connect or its send.
+/// A time of an answer. All times except the gap between two events start when the request starts. Depending on the
+/// load, the start of a request is its intended start, its connect or its send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.
@@ -21,7 +21,7 @@ pub enum AnswerTime {
 }
 
 impl AnswerTime {
-    /// Returns the name of the time's histogram.
+    /// Returns the name of the histogram that contains this time.
     pub const fn histogram(self) -> &'static str {
         match self {
             Self::LastByte => "response",
@@ -31,7 +31,8 @@ impl AnswerTime {
         }
     }
 
-    /// Returns true for the times of events. A request without an answer has no times of events.
+    /// Returns true for the times that belong to the events of a stream. A request without an answer has no times of
+    /// events.
     pub const fn is_of_events(self) -> bool {
         matches!(self, Self::FirstEvent | Self::Gap)
     }

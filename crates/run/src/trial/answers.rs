@@ -5,8 +5,8 @@ use super::censored::answer_times;
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
-    /// Returns the summary of the time `time` of the answers. The summary is empty if a run by an earlier version did
-    /// not record this time.
+    /// Returns the summary of the time that the argument `time` names. The summary is empty if a run by an earlier
+    /// version did not record this time.
     pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
         match time {
             AnswerTime::LastByte => &self.latency_us,

@@ -1,7 +1,7 @@
 //! Old format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
-//! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`. Reading one of these runs
-//! fills the typed fields. Reading also recovers facts that only labels and notes of old runs contain. No other file
-//! reads the old formats.
+//! [`Results`](crate::Results) by name for older programs. The oldest runs store the numbers of a trial only in `axes`.
+//! Reading an old run that has only `axes` fills the typed fields of its trials. Reading an old run also recovers facts
+//! that only its labels and notes contain. Only this file reads the old formats.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Key, LimitedBy, Trial, TrialKind};
 
-/// Names of numeric settings in the `axes` of an old run that stores no [`Key`]. Other numbers are measurements, except
-/// `record_bytes`, `clients`, `cold` and [`SWITCHES`].
+/// Names of numeric settings in the `axes` of an old run that stores no [`Key`]. All other numbers in `axes` are
+/// measurements, except `record_bytes`, `clients`, `cold` and [`SWITCHES`].
 const SETTINGS: [&str; 14] = [
     "descriptors",
     "connections",
@@ -27,11 +27,11 @@ const SETTINGS: [&str; 14] = [
     "peak",
     "share",
 ];
-/// Settings that are on or off, stored as 1 or 0.
+/// Names of settings that are on or off, which `axes` stores as 1 or 0.
 const SWITCHES: [&str; 3] = ["bare", "small_file", "syncookies"];
 
 impl Trial {
-    /// Returns all numbers of the key and the results by name.
+    /// Returns all numbers of `key` and `results`, by name.
     pub fn axes(&self) -> BTreeMap<&str, f64> {
         self.results.values.numbers().chain(self.key.numbers()).collect()
     }
@@ -47,7 +47,7 @@ impl Trial {
         }
     }
 
-    /// Fills fields from facts that older runs stored only as text.
+    /// Fills fields of a trial from facts that runs of older versions stored only as text.
     fn take_words(&mut self) {
         const LIMITED: &str = "what limited it: ";
         let limited = self.notes.iter().find_map(|note| note.strip_prefix(LIMITED)?.split_whitespace().next());
@@ -93,7 +93,7 @@ impl Key {
 }
 
 /// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
-/// They therefore agree with the server's own log. Rates and latencies cover the measured window.
+/// The tallies therefore agree with the server's own log. Rates and latencies cover the measured window.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Trial"))]

@@ -1,29 +1,29 @@
 //! Blocks of connections. Each connection is opened once and sends messages of one size, either directly after each
-//! response or at a fixed rate. The model is the client in A. Jones, J. Ohlund, *Network Programming for Microsoft
-//! Windows*, 2nd ed. (2002), chapter 6.
+//! response or at a fixed rate. Such a load copies the client in A. Jones, J. Ohlund, *Network Programming for
+//! Microsoft Windows*, 2nd ed. (2002), chapter 6.
 
 use serde::{Deserialize, Serialize};
 
-/// Time between connects of a block without `compat`, nanoseconds. The time is shorter if the pause between the block's
-/// sends is shorter.
+/// Time between connects of a block without `compat`, nanoseconds. If the pause between the sends of a block is shorter
+/// than this time, connects are this pause apart.
 const CONNECT_NS: u64 = 500_000;
 
-/// Division of a closed loop into blocks. The number of connections is that of the closed loop. The pipeline of the
-/// closed loop is the number of messages in flight on each connection.
+/// Division of a closed loop into blocks. All blocks together have as many connections as the closed loop. The pipeline
+/// of the closed loop is the number of messages in flight on each connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocks {
-    /// Number of connections per block. Connections that do not fill a whole block form a smaller block with the same
-    /// period.
+    /// Number of connections per block. Connections that do not fill a whole block form a smaller block, which sends
+    /// with the same period.
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 to send right after each response.
     pub block_rate_bytes_per_s: f64,
     /// Number x of the original client (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on a connection,
     /// closes it, and does not open it again. With 0, the client sends until the trial ends.
     pub sends_per_connection: u32,
-    /// True to copy three details of the original client (A. Jones, J. Ohlund, 2002). The pause between sends is
-    /// computed with integer arithmetic, connects are spaced by this pause, and the client closes first.
+    /// True to copy three details of the client by A. Jones and J. Ohlund (2002). The pause between sends is computed
+    /// with integer arithmetic, connects are spaced by this pause, and the client closes first.
     pub compat: bool,
 }
 
@@ -36,8 +36,9 @@ impl Default for Blocks {
 impl Blocks {
     /// Returns the nanoseconds between two sends of a block; 0 without a limit on the rate. With `compat`, for c
     /// connections per block, b bytes per message and r bytes per second, the pause is `((c*b)/r)*1000/c` milliseconds
-    /// in integer arithmetic. If r is 1,000,000 or more, the pause is half as long. If c*b < r, the pause is 0 (no
-    /// limit).
+    /// in integer arithmetic. With `compat` and a limit of 1,000,000 bytes per second or more, the pause is half as
+    /// long. With `compat`, the pause is 0 (no limit) if one message on each connection of a block has fewer bytes than
+    /// the limit per second.
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;
         if rate <= 0.0 {
@@ -77,12 +78,13 @@ mod tests {
 
     #[test]
     fn the_pause_follows_the_arithmetic_of_the_source() {
-        // The options `-c 1000 -b 4096 -r 200000` give a pause of 20 ms, with which a block sends 204,800 B/s. For
-        // 200,000 B/s, the exact pause is 20.48 ms.
+        // The options `-c 1000 -b 4096 -r 200000` give a pause of 20 ms, with which a block sends 204,800 B/s. For a
+        // limit of 200,000 B/s, the exact pause would be 20.48 ms.
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);
-        // If c*b < r, there is no limit. From 1,000,000 B/s on, the pause is half as long.
+        // With `compat`, there is no limit if one message on each connection of a block has fewer bytes than the limit
+        // per second. With `compat` and a limit of 1,000,000 B/s or more, the pause is half as long.
         assert_eq!(blocks(10, 200_000.0, true).pause_ns(4096), 0);
         assert_eq!(blocks(1000, 1_000_000.0, true).pause_ns(4096), 2_000_000);
     }

@@ -1,5 +1,6 @@
 //! Coarse histograms of durations for the live display, small enough to send ten times per second. Counts never
-//! decrease, so the difference of two copies covers the time between them. Results use [`crate::Hist`] instead.
+//! decrease, so the difference of two copies covers the time between them. The results of a trial use [`crate::Hist`]
+//! instead of coarse histograms.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 pub type CoarseHist = Buckets<3>;
 
 /// Response times in one slot (period) of an experiment, with durations accurate to 1.6 %. Percentiles are more
-/// accurate than this, because they are interpolated within a bucket.
+/// accurate than 1.6 %, because they are interpolated within a bucket.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
@@ -76,7 +77,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         Self(grown.filter(|(_, n)| *n > 0).collect())
     }
 
-    /// Returns the buckets that are not empty, with their counts.
+    /// Returns each bucket that is not empty, with its count.
     pub fn counts(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
@@ -115,7 +116,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
         let answered = self.len() as f64;
         let rank = q * (answered + unanswered as f64) / answered;
-        // Rounding changes a product of shares by about 1e-16. A rank slightly above 1 therefore counts as 1.
+        // Rounding changes a product of shares by about 1e-16. Because of such rounding errors, a rank slightly above 1
+        // counts as 1.
         if answered <= 0.0 {
             return TimeFigure::Unknown;
         }
@@ -133,7 +135,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     }
 
     /// Returns the mean in microseconds, computed from the middle of each bucket, without the last bucket, which has no
-    /// end. Returns `None` if all other buckets are empty.
+    /// end. Returns `None` if all buckets except the last one are empty.
     pub fn mean_us(&self) -> Option<f64> {
         let middle = |bucket: u16| Self::edges_ns(bucket).0.midpoint(Self::edges_ns(bucket).1) / 1e3;
         let ended = self.counts().filter(|(bucket, _)| !Self::is_open(*bucket));

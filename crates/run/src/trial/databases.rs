@@ -57,7 +57,7 @@ pub struct SessionGroup {
     pub event: String,
     /// Statement without its values.
     pub statement: String,
-    /// Mean number of these sessions over all samples.
+    /// Mean number of sessions in this group over all samples.
     #[serde(with = "Figure")]
     pub sessions: f64,
 }

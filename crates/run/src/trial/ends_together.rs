@@ -13,8 +13,8 @@ const MIN_CONNECTIONS: u64 = 4;
 /// most.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
-/// Connections that the server closed at one moment. This is the moment at which the server closed the largest number
-/// of connections.
+/// Connections that the server closed at one moment. At this moment, the server closed more connections than at any
+/// other moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -29,7 +29,7 @@ pub struct EndsTogether {
     /// Number of all connections that the server closed during the trial.
     pub all: u64,
     /// Shortest idle time of the connections that the server closed at the moment `at_s`, seconds. A connection that
-    /// got its next request right after an answer was not idle.
+    /// got its next request right after an answer does not count as idle.
     #[serde(with = "Figure")]
     pub shortest_idle_s: f64,
     /// Longest idle time of the connections that the server closed at the moment `at_s`, seconds.
@@ -49,7 +49,8 @@ impl EndsTogether {
             && self.shortest_idle_s <= MAX_EQUAL_TIMES * self.longest_idle_s
     }
 
-    /// Adds the closes that another thread or agent saw. If the two moments differ, keeps the moment with more closes.
+    /// Adds the closes that another thread or agent saw. If the other thread or agent saw another moment of
+    /// simultaneous closes, keeps the moment with more closes.
     pub fn merge(&mut self, other: Self) {
         let (all, open) = (self.all.saturating_add(other.all), self.open.saturating_add(other.open));
         if (self.at_s - other.at_s).abs() <= TOGETHER_S {

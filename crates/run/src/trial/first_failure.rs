@@ -15,7 +15,7 @@ pub const MAX_FIRST_FAILURES: usize = 32;
 pub enum FailureKind {
     /// An answer with this unexpected status (`503`, `UNAVAILABLE`); the text is empty for a protocol without statuses.
     Status(String),
-    /// A failure without a usable answer.
+    /// A failed request or connect that got no usable answer.
     Error(ErrorKind),
 }
 
@@ -28,15 +28,15 @@ pub struct FirstFailure {
     /// Time of the failure, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Reason without secrets: the server's words in quotation marks, or the client's observation. Empty if both are
-    /// unknown.
+    /// Reason without secrets: the server's words in quotation marks, or the client's observation. Empty if neither the
+    /// server's words nor an observation of the client are known.
     #[serde(default)]
     pub reason: String,
 }
 
 impl FirstFailure {
-    /// Adds the first failures of another thread or agent. Keeps the earlier failure of each kind. A failure with a
-    /// reason takes precedence over a failure without a reason.
+    /// Adds the first failures of another thread or agent. Keeps the earlier failure of each kind. A failure that has a
+    /// reason replaces a failure of the same kind that has no reason.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         for other in others {
             match all.iter().position(|known| known.kind == other.kind) {

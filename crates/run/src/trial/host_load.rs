@@ -15,7 +15,7 @@ pub struct HostLoad {
     pub agents: u32,
     /// Number of requests that these generators completed.
     pub completed: u64,
-    /// Share of the planned load that these generators had to make, 0 to 1.
+    /// Share of the planned load that the generators of this host had to make, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Difference between the host's clock and the clock of the controlling loadline process when the load began,
@@ -39,7 +39,7 @@ pub struct HostFinding {
     /// Share of TCP segments that the host sent again, 0 to 1. Absent if the host sent no segments, or if its counters
     /// are missing.
     pub segments_again: Option<f64>,
-    /// True if this host is closest to its limit. The field `client` of the trial describes this host.
+    /// True if this host is closest to its limit. The field `client` of the trial describes the busiest host.
     pub busiest: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct WindowSkew {
     /// Time between the first and the last window start, microseconds.
     #[serde(with = "Figure")]
     pub begin_us: f64,
-    /// Time between the first and the last window end, microseconds.
+    /// Time between the first and the last end of a measured window among the generators, microseconds.
     #[serde(with = "Figure")]
     pub end_us: f64,
     /// Largest difference between the actual and the planned time of a sample at the window's start or end,
@@ -59,12 +59,12 @@ pub struct WindowSkew {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
     /// Maximum error of `begin_us` and `end_us`, microseconds; 0 if all generators are on this machine. loadline
-    /// measures the fastest round trip to each generator. The error is half of the longest of these round trips, plus
-    /// the possible clock drift after the clocks were compared.
+    /// measures the fastest round trip to each generator. The maximum error is half of the longest of these round
+    /// trips, plus the possible clock drift since the clocks were compared.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote generator or observer, relative to the controlling loadline process, during the
-    /// trial, microseconds. loadline corrects all times for this drift. Absent without remote hosts.
+    /// trial, microseconds. loadline corrects all times for this drift. Absent if no host is remote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_us: Option<f64>,
 }

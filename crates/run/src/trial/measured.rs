@@ -25,8 +25,8 @@ pub struct Measured {
     /// seconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub series_completed: Vec<f64>,
-    /// Length of a step of the series in seconds; absent if each step is a tenth of a second. Only long windows have
-    /// longer steps.
+    /// Length of a step of the series in seconds; absent if each step is a tenth of a second. Only the series of long
+    /// windows have longer steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_step_s: Option<f64>,
     /// Failed and refused requests per second in each step of `series_completed`; empty if there were none.
@@ -57,10 +57,10 @@ pub struct Measured {
     /// Times in which a generator thread woke up late or stalled during its work; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. The server,
-    /// the upstreams and the generator did not use this share, and this share was not idle. The list has one value for
-    /// each tenth of a second, from the start of the load to the end of the window. With several machines, this is the
-    /// largest share of any machine. Empty if unknown.
+    /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. The share
+    /// includes neither idle time nor the CPU time of the server, the upstream services and the generator. The list has
+    /// one value for each tenth of a second, from the start of the load to the end of the window. With several
+    /// machines, this is the largest share of any machine. Empty if unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,
     /// Information about the opening of the connections; absent unless the load opened them one after the other.

@@ -90,7 +90,7 @@ impl TrialKind {
 }
 
 /// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
-/// They therefore agree with the server's own log. Rates and latencies cover the measured window.
+/// The tallies therefore agree with the server's own log. Rates and latencies cover the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -143,7 +143,7 @@ pub struct Trial {
     /// Number of streams that had a gap longer than `--stall` in the measured window.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_stalled: u64,
-    /// Number of streams that began and ended early in the measured window. These streams ended with their connection,
+    /// Number of streams that began and ended early in the measured window. A broken stream ended with its connection,
     /// by the timeout, or without the event that ends a stream.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_broken: u64,
@@ -160,8 +160,8 @@ pub struct Trial {
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub handshake_us: Summary,
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2:
-    /// SETTINGS_MAX_CONCURRENT_STREAMS). Absent if the server gave none. Requests beyond the limit wait in the
-    /// generator.
+    /// SETTINGS_MAX_CONCURRENT_STREAMS). The limit is absent if the server announced none. Requests beyond the limit
+    /// wait in the generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection, seconds. If connections of this load were idle
@@ -203,7 +203,7 @@ pub struct Trial {
     pub steady: Steady,
     /// Generator side; with several generator hosts, the busiest of these hosts.
     pub client: Side,
-    /// Other generator hosts.
+    /// Client sides of the other generator hosts, with their counters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub client_hosts: Vec<Side>,
     /// Results of each host's generators. Empty if all generators ran on the host that started the run.

@@ -16,7 +16,7 @@ pub struct Moment {
     /// Length of the part, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Number of responses of any status.
+    /// Number of responses of any status in this part of the trial.
     pub completed: u64,
     /// Number of failed requests and of responses with an unexpected status.
     pub failed: u64,

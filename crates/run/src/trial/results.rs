@@ -35,7 +35,8 @@ pub struct LimitedBy {
 }
 
 impl LimitedBy {
-    /// Reads the text that older runs stored. A question mark in this text means a guess.
+    /// Reads the text in which runs of older versions stored the bottleneck of a trial. A question mark in the stored
+    /// text means that the bottleneck is only a guess.
     pub(crate) fn of_word(word: &str) -> Self {
         let id = word.trim_end_matches('?');
         Self { id: id.into(), sure: id == word }

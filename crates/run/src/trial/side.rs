@@ -14,12 +14,12 @@ pub struct Side {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
     /// Name of the set of CPUs that the `cpu.*` counters describe. Namespaces on one machine share this name, unless
-    /// they are restricted to their own CPUs. The name is empty if unknown.
+    /// they are restricted to their own CPUs. The name is empty if the set of CPUs is unknown.
     pub machine: String,
     /// Processes of this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
-    /// Upstream services that the server may wait for. Their counters are in the recording, but `processes` does not
-    /// include them.
+    /// Upstream services that the server may wait for. The recording contains the counters of these services, but
+    /// `processes` does not contain their processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<crate::Upstream>,
     /// Sampled threads of the processes and of the upstream services; absent if loadline sampled no threads.
@@ -28,11 +28,11 @@ pub struct Side {
     /// True if client and server share the CPUs that `machine` names.
     pub shared: bool,
     /// Samples of the counters. In `run.json`, the field `recordings` of the run contains all samples. Files of older
-    /// versions have the samples here.
+    /// versions contain the samples of this side in this field.
     #[serde(skip_serializing)]
     pub recording: Recording,
-    /// Derived values: each counter over the measured window, combined over this side's instances. For gauges, the
-    /// value is the mean. `run.json` leaves out values of 0.
+    /// Derived values: each counter over the measured window, combined over this side's instances. For a gauge, the
+    /// derived value is the mean. `run.json` does not contain derived values of 0.
     #[serde(serialize_with = "crate::short::readings")]
     pub counters: BTreeMap<CounterId, Reading>,
     /// Derived values: costs per request, by ID of the `COSTS` table. `run.json` leaves out costs of 0.

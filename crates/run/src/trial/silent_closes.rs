@@ -3,17 +3,18 @@
 
 use crate::{ErrorKind, FailureKind, Tally, Trial};
 
-/// Minimum number of connections for a conclusion. The mean number of answers on fewer connections is too uncertain.
+/// Minimum number of connections for a conclusion. With fewer connections, the mean number of answers per connection is
+/// too uncertain for a conclusion.
 const MIN_CONNECTIONS: u64 = 20;
-/// Minimum number of successive connections per client. A client of a server that restarts twice has only
-/// three successive connections, so restarts do not count as closes.
+/// Minimum number of successive connections per client. Even two restarts of the server give each client only three
+/// successive connections, so restarts alone do not reach this minimum.
 const GENERATIONS: f64 = 4.0;
-/// Minimum share of all connections that must have ended, 0 to 1. In measured loads against servers that close
-/// silently, the share was above 0.99: only the last connection of each client stays open.
+/// Minimum share of all connections that must have ended, 0 to 1. With servers that close silently, the measured share
+/// was above 0.99, because only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 /// Maximum scatter of the number of answers per lost connection. With at most this scatter, the server closes
-/// connections after a fixed number of answers. The scatter is the standard deviation divided by the mean. If all
-/// connections have equal numbers of answers, the scatter is 0. The scatter is 1 or more for a server that drops each
+/// connections after a fixed number of answers. The scatter is the standard deviation divided by the mean. If all lost
+/// connections had equal numbers of answers, the scatter is 0. The scatter is 1 or more for a server that drops each
 /// request with a fixed probability, because the number of answers is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 
@@ -22,15 +23,15 @@ const MAX_SPREAD: f64 = 0.5;
 pub enum SilentCloses {
     /// The server closes a connection after about this number of answers.
     AfterAnswers(f64),
-    /// The server closes a connection after a random number of answers. This share of the requests, 0 to 1, gets no
-    /// answer.
+    /// The server closes a connection after a random number of answers. The value is the share of the requests that get
+    /// no answer, 0 to 1.
     AtRandom(f64),
 }
 
 impl Trial {
-    /// Returns the rule by which the server closes its connections without announcing it. The rule is known if nearly
-    /// all connections ended in this way and each end left a request without an answer. Returns `None` for servers that
-    /// do not close connections in this way, and for servers that refused connects.
+    /// Returns the rule by which the server closes its connections without announcing it. A rule exists if nearly all
+    /// connections ended without an announcement, and each end left a request without an answer. Returns `None` if no
+    /// such rule is found, and for servers that refused connects.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
         let errors = |kind| tally.errors.count(kind);

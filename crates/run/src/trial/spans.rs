@@ -14,8 +14,8 @@ pub const MAX_SPAN_NAMES: usize = 50;
 pub struct SpanProfile {
     /// Number of traces to which the spans belong.
     pub traces: u64,
-    /// Share of the received traces that loadline kept, 0 to 1. Whenever it stores too many spans, it drops half of the
-    /// traces.
+    /// Share of the received traces that loadline kept, 0 to 1. Whenever loadline has stored too many spans, it drops
+    /// half of the traces.
     #[serde(with = "Figure")]
     pub kept_share: f64,
     /// Figures of the spans by name, the largest total self time first.

@@ -4,8 +4,8 @@
 const FIRST_STATUS: u16 = 2000;
 
 /// SQLSTATE codes, each with PostgreSQL's words for it. After the rows of codes, each class of codes has one row. The
-/// row has the first two characters of the class's codes, and `xxx`. The last row is for codes of unknown classes.
-/// Source: PostgreSQL's manual, "PostgreSQL Error Codes".
+/// row of a class has the first two characters of the class's codes, and `xxx`. The last row is for codes of unknown
+/// classes. Source: PostgreSQL's manual, "PostgreSQL Error Codes".
 const SQLSTATES: &[&str] = &[
     "08P01 protocol violation",
     "0A000 feature not supported",

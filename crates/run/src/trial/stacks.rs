@@ -36,7 +36,7 @@ pub struct StackProfile {
 }
 
 impl StackProfile {
-    /// Calls `change` with each text that may come from another program.
+    /// Calls `change` with each text of the profile that may come from another program.
     pub(crate) fn each_text(&mut self, change: impl FnMut(&mut String)) {
         self.cpu.iter_mut().chain(&mut self.waiting).map(|sum| &mut sum.stack).for_each(change);
     }

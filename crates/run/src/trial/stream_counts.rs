@@ -10,7 +10,7 @@ pub struct StreamCounts {
     pub events: u64,
     /// Number of streams with a gap that was longer than allowed.
     pub stalled: u64,
-    /// Number of streams that began and ended early. These streams ended with their connection, by the timeout, or
+    /// Number of streams that began and ended early. A broken stream ended with its connection, by the timeout, or
     /// without the event that ends a stream.
     pub broken: u64,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::skip_empty;
 
-/// Exact counts of a trial. No count is an estimate from samples.
+/// Exact counts of a trial. No count in a tally is an estimate from samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -41,8 +41,8 @@ pub struct Tally {
     pub phantom: u64,
     /// Number of idle connections that the server closed.
     pub closed_by_server: u64,
-    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). The TIME_WAIT
-    /// state of these connections is on the client's host.
+    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). After such a
+    /// close, the TIME_WAIT state is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
     /// Number of connections that the server closed just as the client sent requests on them, after an idle time or
@@ -56,8 +56,8 @@ pub struct Tally {
     /// Number of answers that arrived on the connections in `lost_connections`, summed over these connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. If two
-    /// servers have the same mean, a fixed number of answers per connection gives a smaller sum than a random number.
+    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. With an
+    /// equal mean, a fixed number of answers per connection gives a smaller sum than a random number.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.
@@ -68,36 +68,37 @@ pub struct Tally {
     /// received bytes are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
-    /// Number of times that the generator opened no connection although open-loop requests waited. Either many connects
-    /// were already in progress, or the pool was large enough by Little's law. A connect for each waiting request would
-    /// flood the server with connects.
+    /// Number of times that the generator opened no connection although open-loop requests waited. The reason was that
+    /// many connects were already in progress, or that the pool was large enough by Little's law. Opening a connection
+    /// for each waiting request would flood the server with connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Number of connections in an open loop's pool that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
-    /// Number of requests that the server left unprocessed when it closed a connection. In HTTP/2, these requests came
-    /// after the last stream of a GOAWAY. In HTTP/1, they were pipelined after an answer with `Connection: close`. The
-    /// client sent each of these requests again on another connection, with its original intended start. `sent` counts
-    /// each request once.
+    /// Number of requests that the server left unprocessed when it closed a connection. In HTTP/2, unprocessed requests
+    /// are those after the last stream that a GOAWAY names. In HTTP/1, they were pipelined after an answer with
+    /// `Connection: close`. The client sent each of these requests again on another connection, with its original
+    /// intended start. `sent` counts a request that was sent again only once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
     /// Number of requests that the client sent again after a close that `keep_alive_races` counts, with their original
-    /// intended start. `sent` counts each request once.
+    /// intended start. `sent` counts a request that was sent again only once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Number of commands that a node of a Redis cluster redirected permanently (MOVED). The client sent these commands
-    /// again.
+    /// Number of commands that a node of a Redis cluster redirected permanently (MOVED). The client sent the redirected
+    /// commands again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub moved: u64,
-    /// Number of commands that a node of a Redis cluster redirected once (ASK). The client sent these commands again.
+    /// Number of commands that a node of a Redis cluster redirected once (ASK). The client sent the redirected commands
+    /// again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub asked: u64,
     /// Number of requests that the client started with a trace context.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub traced: u64,
     /// Number of messages that the server sent without a request: Redis pushes, WebSocket messages without the expected
-    /// text, and surplus answers. These messages do not count as answers.
+    /// text, and surplus answers. Messages without a request do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
     /// Number of responses on connections on which the server later sent an answer without a request. Some of these
@@ -125,7 +126,7 @@ impl Tally {
     }
 
     /// Returns the number of responses for each unexpected status. For runs without counts per status, returns the
-    /// number for each refusing status class.
+    /// number of responses for each status class that means a refusal or an error.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {
         let classes = self.status.iter().filter(|(class, _)| super::status::is_refusing(class));
         let by_class = classes.filter(|_| self.unexpected_statuses.is_empty());
@@ -284,7 +285,7 @@ impl ErrorKind {
         }
     }
 
-    /// All kinds, in numeric order. Each thread counts failures in an array of this length.
+    /// All kinds of failures, in numeric order. Each thread counts failures in an array with one element per kind.
     pub const ALL: [Self; 16] = [
         Self::ConnectRefused,
         Self::ConnectTimeout,

@@ -16,8 +16,8 @@ pub enum TaskState {
     Runnable,
     /// The task waits for a mutex.
     Lock,
-    /// The task waits until a channel has room. A channel that limits the number of concurrent jobs makes tasks wait in
-    /// this way.
+    /// The task waits until a channel has room. Tasks wait in this way if a channel limits the number of concurrent
+    /// jobs, for example.
     Send,
     /// The task waits for a message on a channel.
     Receive,

@@ -11,8 +11,8 @@ use crate::figure::Figure;
 pub struct Tenths {
     /// Number of requests completed in each tenth of a second.
     pub answered: Vec<u64>,
-    /// Sum of the response times of the requests that completed in each tenth of a second, microseconds. Empty in runs
-    /// of older versions.
+    /// Sum of the response times of the requests that completed in each tenth of a second, microseconds. The list is
+    /// empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
     /// Number of requests that failed in each tenth of a second; empty if none failed.
@@ -38,7 +38,7 @@ pub struct LateCounts {
 pub const TENTH_S: f64 = 0.1;
 
 impl Tenths {
-    /// Returns true if there are no counts.
+    /// Returns true if nothing was counted in any tenth of a second.
     pub fn is_empty(&self) -> bool {
         self.answered.is_empty()
     }
@@ -48,7 +48,7 @@ impl Tenths {
         self.over.iter().find(|o| (o.limit_us / limit_us - 1.0).abs() < 1e-6)
     }
 
-    /// Adds the counts of another agent or thread with the same limits.
+    /// Adds the counts of another agent or thread, which must have the same limits on the response time.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.answered, &other.answered);
         add(&mut self.took_us, &other.took_us);

@@ -98,7 +98,7 @@ impl SummaryFigure {
 pub struct LowerBounds(u8);
 
 impl LowerBounds {
-    /// Returns true if all figures are exact.
+    /// Returns true if no figure is only a lower bound.
     pub fn is_empty(&self) -> bool {
         self.0 == 0
     }

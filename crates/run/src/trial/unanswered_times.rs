@@ -22,7 +22,8 @@ mod pairs {
     }
 }
 
-/// Times of requests without a good answer in a window. These times are lower bounds of the response times.
+/// Times of requests without a good answer in a window. For each of these requests, the stored time is a lower bound of
+/// its response time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -35,8 +36,8 @@ pub struct UnansweredTimes {
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub under_way: Times,
-    /// Numbers of requests in flight at the start of the window, by their age in nanoseconds. Each of these requests
-    /// ended in the window, or is also in `under_way`.
+    /// Numbers of requests in flight at the start of the window, by their age in nanoseconds. A request in flight at
+    /// the start of the window either ends in the window, or is also in `under_way`.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub carried_in: Times,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// An address to which the server's processes, or the processes of another upstream service, connect. The counter
-/// `behind.connections` contains the number of connections, with this address as its instance.
+/// `behind.connections` contains the number of connections to each upstream address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -38,7 +38,8 @@ pub struct UpstreamLoad {
     pub cpu_used: Option<f64>,
     /// Number of CPUs that the service may use.
     pub cpu_allowed: Option<f64>,
-    /// CPU quota of the service's control groups, in CPUs. Absent without a quota and in runs of older versions.
+    /// CPU quota of the service's control groups, in CPUs. The quota is absent if the service has none, and in runs of
+    /// older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_quota: Option<f64>,
     /// Share of the quota's periods in which the service used up the quota, 0 to 1.

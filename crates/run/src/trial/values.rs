@@ -30,7 +30,7 @@ impl<T> Clone for ValueName<T> {
 
 impl<T> Copy for ValueName<T> {}
 
-/// Values by name: numbers, texts or booleans. `null` is an undefined number.
+/// Values by name: numbers, texts or booleans. In JSON, `null` stands for an undefined number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "BTreeMap<String, Value>")]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::skip_empty;
 
-/// Maximum number of rows in each list of a profile: groups, futexes, titles and peers. The sampler keeps the largest
-/// rows.
+/// Maximum number of rows in each list of a profile: groups, futexes, titles and peers. In each list, the sampler keeps
+/// the largest rows.
 pub const MAX_WAIT_ROWS: usize = 64;
 
 /// Activity of a thread in one sample.
@@ -66,8 +66,8 @@ impl ThreadState {
         matches!(self, Self::OnCpu | Self::Runnable)
     }
 
-    /// Returns true if the thread works, or waits in the middle of its work. Some waits are neither idle nor active,
-    /// for example waits for a futex or in an unknown system call.
+    /// Returns true if the thread works, or waits in the middle of its work. Some threads are neither idle nor active,
+    /// for example threads that wait for a futex or in an unknown system call.
     pub const fn is_active(self) -> bool {
         !self.is_idle() && !matches!(self, Self::Futex | Self::Pipe | Self::Stopped | Self::NewSocket | Self::Other)
     }
@@ -85,7 +85,7 @@ pub enum FutexKind {
     Mutex,
     /// A condition variable (pthread_cond_t of glibc).
     Condition,
-    /// A semaphore (sem_t of glibc). Python's locks up to 3.12 are semaphores.
+    /// A semaphore (sem_t of glibc). Locks of Python up to 3.12 are semaphores.
     Semaphore,
     /// The kind of the futex is unknown.
     #[default]
@@ -103,11 +103,11 @@ pub struct WaitGroup {
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object for which the threads wait: the address of a futex or of a peer, or a system call with its file. Empty if
-    /// the object has no name, or if each thread waits for its own futex.
+    /// Object for which the threads wait: the address of a futex or of a peer, or a system call with its file. The text
+    /// is empty if the object has no name, or if each thread waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// Mean number of these threads.
+    /// Mean number of threads in this group.
     #[serde(with = "Figure")]
     pub threads: f64,
     /// Share of these threads in all threads of the processes, 0 to 1.
@@ -161,7 +161,7 @@ pub struct HolderState {
 pub struct FutexProfile {
     /// Process, as in [`WaitGroup::process`].
     pub process: String,
-    /// Address in the process, as in [`WaitGroup::key`].
+    /// Address of the futex in the process, as in [`WaitGroup::key`].
     pub address: String,
     /// Global variable at this address, or a name of the lock from another source; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -180,19 +180,18 @@ pub struct FutexProfile {
     #[serde(with = "Figure")]
     pub contended: f64,
     /// Share of the rounds with a waiting thread, 0 to 1, in which none of the other threads that use the futex was
-    /// active. While threads wait for a lock, another thread holds the lock and is active. This share is therefore near
-    /// 0 for a lock.
+    /// active. For a lock, this share is near 0: while threads wait, another thread holds the lock and is active.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. This
-    /// number includes threads that ended before a sample saw them wait.
+    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. The number
+    /// includes active threads that ended before a sample saw them wait.
     #[serde(with = "Figure")]
     pub active: f64,
     /// Share of the readings of the futex in which its owner was known, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
-    /// Activities of the owner, the most frequent first. If the owner is never known, these are the activities of
-    /// active threads that use the futex.
+    /// Activities of the owner, the most frequent first. If the futex never had a known owner, these are the activities
+    /// of active threads that use the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
     /// Number of readings from which `holders` was computed; 0 if unknown.
@@ -298,7 +297,7 @@ pub struct WaitProfile {
     /// Threads that wait for locks of their language runtimes, the largest group first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub monitors: Vec<crate::MonitorGroup>,
-    /// Titles of processes that change their title.
+    /// Process titles, from processes that change their title while they run.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub titles: Vec<TitleGroup>,
     /// Connections of the server's clients; absent if its listener is unknown.
@@ -316,7 +315,7 @@ pub struct WaitProfile {
 }
 
 impl WaitProfile {
-    /// Calls `change` with each text that may come from another program.
+    /// Calls `change` with each text of the profile that may come from another program.
     pub(crate) fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         self.stacks.iter_mut().for_each(|stacks| stacks.each_text(&mut change));
         let groups = self.groups.iter_mut().flat_map(|g| [&mut g.process, &mut g.thread, &mut g.key]);

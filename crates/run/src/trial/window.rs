@@ -26,7 +26,8 @@ impl Window {
         stretches.map(|(begin, end)| Self { begin_s: since_s(begin), end_s: since_s(end) }).collect()
     }
 
-    /// Returns true if a time is inside the window. A tolerance of one millisecond includes the samples at both ends.
+    /// Returns true if a time is inside the window. With a tolerance of one millisecond, the window includes the
+    /// samples at both of its ends.
     pub fn holds(self, t_s: f64) -> bool {
         t_s >= self.begin_s - 1e-3 && t_s <= self.end_s + 1e-3
     }

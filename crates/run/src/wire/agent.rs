@@ -1,5 +1,5 @@
 //! Tasks of agents (processes that loadline starts), and the results that a load agent reports at its end.
-//! `wire/mod.rs` describes the protocol.
+//! `wire/mod.rs` describes the protocol between loadline and its agents.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -199,7 +199,7 @@ pub struct TickDetail {
     /// Number of responses with an unexpected status so far.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Responses among `unexpected` by status. The key of a gRPC status is the status plus [`crate::GRPC_STATUS`].
+    /// Number of responses among `unexpected`, by status. For gRPC, the key is the status plus [`crate::GRPC_STATUS`].
     #[serde(skip_serializing_if = "BTreeMap::is_empty", with = "super::pairs")]
     pub unexpected_statuses: BTreeMap<u16, u64>,
     /// Response times so far, including the warm-up.
@@ -270,8 +270,8 @@ pub struct LoadPart {
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the window's length, possibly with a fraction.
     pub offered: f64,
-    /// Number of requests in flight, integrated over the window, request-seconds. The integral divided by the window's
-    /// length is the concurrency.
+    /// Number of requests in flight, integrated over the window, request-seconds. The concurrency is this integral
+    /// divided by the length of the window.
     pub in_flight_s: f64,
     /// CPU time of the generator's threads in the measured window, microseconds: first user time, then system time.
     pub cpu_us: (f64, f64),
@@ -307,11 +307,12 @@ pub struct LoadPart {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `first_byte`, `service`, `blocked`, `start_error`, `connect`.
-    /// With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` contains the time
-    /// until the failure of each failed request. `refused` contains the time until each answer with an unexpected
-    /// status. `under_way` contains the ages of requests without a response at the end of the window. `carried_in`
-    /// contains the ages of requests in flight at the start of the window. With streams of events, also `first_event`
-    /// and `gap`.
+    /// With handshakes, the map also contains the histogram `handshake`, and `handshake_resumed` for resumed sessions.
+    /// The histogram `unanswered` contains the time until the failure of each failed request. The histogram `refused`
+    /// contains the time until each answer with an unexpected status. The histogram `under_way` contains the ages of
+    /// the requests without a response at the end of the window. The histogram `carried_in` contains the ages of the
+    /// requests in flight at the start of the window. With streams of events, the map also contains the histograms
+    /// `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Service times of requests without an answer in the measured window, counted from the send. Empty if the
@@ -379,7 +380,8 @@ impl LoadPart {
             }
         }
         self.service_unanswered.merge(&other.service_unanswered);
-        // Moves the histograms of `other` where possible, because each histogram is large.
+        // Moves the histograms of the other agent where possible, instead of copying them, because each histogram is
+        // large.
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
         self.classes.extend(classes);

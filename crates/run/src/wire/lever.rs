@@ -18,7 +18,7 @@ pub struct SlotPlan {
     /// Time at the start of each slot that is not measured, seconds. In this time, the queues that the previous slot
     /// left drain.
     pub settle_s: f64,
-    /// Number of slots.
+    /// Number of slots in this plan.
     pub count: u32,
 }
 
@@ -94,7 +94,7 @@ pub struct LeverCheck {
     pub resources: Vec<String>,
 }
 
-/// Results of a lever. A slot that the lever could not measure has the value not-a-number.
+/// Results of a lever. If the lever could not measure a slot, the value of this slot is not-a-number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -25,7 +25,7 @@ use crate::{
     ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, ServerAnswer, Tick, WatchedHost,
 };
 
-/// Version of the protocol. Conductor and agent must have the same version.
+/// Version of the protocol. Conductor and agent must use the same version of the protocol.
 pub const WIRE_VERSION: u32 = 11;
 
 /// Maximum length of a line in bytes, except for lines that [`is_long_line`] accepts.
@@ -34,8 +34,8 @@ pub const MAX_LINE_BYTES: usize = 64 << 10;
 /// Maximum length of a line with results or a recording, bytes.
 pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 
-/// Time without input after which conductor and agent consider each other lost, seconds. Each of them sends a heartbeat
-/// every second.
+/// Time without input after which conductor and agent consider each other lost, seconds. Conductor and agent each send
+/// a heartbeat every second.
 pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
 /// Returns true if the beginning of a line shows that the line may be as long as [`MAX_LONG_LINE_BYTES`].
@@ -84,7 +84,7 @@ pub enum AgentCommand {
         /// Start time on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
     },
-    /// Change of phase. A load agent reports its results when its drain ends.
+    /// Change of phase. A load agent reports its results when its drain phase ends.
     Enter {
         /// Phase that begins now.
         phase: Phase,
@@ -98,15 +98,16 @@ pub enum AgentCommand {
         /// Factor for the plan's rate. The agent limits the factor to 0.001 to 1000.
         factor: f64,
     },
-    /// Switches a lever on or off between two measurements. The lever answers with [`AgentReport::Ready`].
+    /// Switches a lever on or off between two measurements. After each switch, the lever agent answers with
+    /// [`AgentReport::Ready`].
     Switch {
         /// True to make the change, false to undo it.
         on: bool,
     },
     /// Starts an observer's samples for a trial, or the slots of a lever.
     Follow {
-        /// For an observer, additional processes to observe. For a lever, processes that replace the processes in the
-        /// lever's plan.
+        /// For an observer, additional processes to observe. For a lever agent, these processes replace the processes
+        /// in the lever's plan.
         pids: Vec<u32>,
         /// Zero point of the trial's times on the agent's monotonic clock, nanoseconds: the start of the load.
         origin_ns: u64,
@@ -120,7 +121,7 @@ pub enum AgentCommand {
     },
     /// Request to an observer for its newest samples, for a live display.
     Latest,
-    /// Request to an observer for its data so far. The observer continues.
+    /// Request to an observer for its data so far. The observer continues after this request.
     SoFar,
     /// End of the trial for an observer, which then reports its data.
     Collect,
@@ -166,7 +167,8 @@ pub enum AgentReport {
     },
     /// Newest samples during a trial, only of the counters that show busy resources.
     Latest(Box<Observed>),
-    /// Next part of a recording that does not fit into one line. The last part comes in [`AgentReport::Observed`].
+    /// Next part of a recording that does not fit into one line. The report [`AgentReport::Observed`] contains the last
+    /// part of the recording.
     Rows(Box<Recording>),
     /// Observations of one trial.
     Observed(Box<Observed>),

@@ -1,5 +1,5 @@
-//! Task and results of an observer, as plain data. An observer can therefore work in this process or in an agent on
-//! another machine.
+//! Task and results of an observer, as plain data. Because they are plain data, an observer can work in this process or
+//! in an agent on another machine.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,8 @@ pub struct ObserverSpec {
     pub listen: Option<Address>,
     /// Remote address. The observer samples the connections to this address.
     pub connect: Option<Address>,
-    /// Listeners whose accepted and waiting connections the observer counts. Counting is expensive with many
-    /// connections.
+    /// Listeners whose accepted and waiting connections the observer counts. Counting the connections of a listener is
+    /// expensive if the listener has many connections.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Address>,
     /// CPUs that the observer treats as the whole host; empty for all CPUs.
@@ -77,19 +77,19 @@ pub struct Observed {
     pub incidents: Vec<Incident>,
 }
 
-/// CPU times of a host and of the watched processes, about ten times per second. Each time is a sum since an arbitrary
-/// earlier moment.
+/// CPU times of a host and of the watched processes, about ten times per second. Each value is the CPU time since an
+/// arbitrary earlier moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuUse {
     /// Number of CPUs of the host.
     pub cpus: f64,
-    /// Time of each reading in seconds since the start of the load.
+    /// Time of each reading of the CPU times in seconds since the start of the load.
     pub t_s: Vec<f64>,
     /// Time for which the host's CPUs were idle, seconds.
     pub idle_s: Vec<f64>,
-    /// CPU time of the watched processes and of the upstreams, seconds.
+    /// CPU time of the watched processes and of their upstream services, seconds.
     pub own_s: Vec<f64>,
 }
 

@@ -5,7 +5,8 @@
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Maximum number of boxes in the drawing. (On the HTML page, the table below the drawing lists all services.)
+/// Maximum number of boxes in the drawing. On the HTML page, a table below the drawing lists all services, also the
+/// services without a box.
 const MAX_BOXES: usize = 12;
 
 /// Returns the drawing of the services in `stops`.
@@ -48,7 +49,7 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
     // With more than [`MAX_BOXES`] services, the client, the server and the services on a path to a full resource take
-    // precedence. The remaining boxes go to the other services, in the order of their indices.
+    // precedence. Services without this precedence get the remaining boxes, in the order of their indices.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();

@@ -13,8 +13,8 @@ pub(super) struct Stop {
     pub(super) processes: Vec<String>,
     /// Index of the service whose processes connect to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number of connections to this service as text, and its unit. For the server, this is instead the intensity of
-    /// the load and its unit, such as an offered rate.
+    /// Number of connections to this service as text, and its unit. For the server itself, the text is the intensity of
+    /// the load, such as an offered rate, with its unit.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
@@ -26,7 +26,8 @@ pub(super) struct Stop {
     pub(super) full: &'static str,
 }
 
-/// Returns all services of the chain. Each service comes after the service that connects to it.
+/// Returns all services of the chain, from the client to the last upstream service. Each service comes after the
+/// service that connects to it.
 pub(super) fn stops(run: &Run) -> Vec<Stop> {
     let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
     let mut stops = vec![end(run, "client", &trial.client, CLIENT)];
@@ -98,8 +99,8 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
 }
 
 /// Returns the name and utilization of an upstream's busiest device: its CPUs or a thread. If the limit is the CPU
-/// quota, returns the share of periods in which the quota ran out. If the limit is the CPUs, returns their utilization.
-/// If the limit is a lock, returns the CPU time, in CPUs.
+/// quota, returns the share of periods in which the quota ran out. If the CPUs limit the upstream service, returns the
+/// utilization of the CPUs. If a lock limits the upstream service, returns the service's CPU time, in CPUs.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -129,7 +130,8 @@ fn found(run: &Run, lever: &str) -> Option<Estimate> {
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
 }
 
-/// Returns the name of the experiment's estimates: `elasticity` if it observed throughput, otherwise `share`.
+/// Returns the name of the experiment's estimates: `elasticity` if the experiment observed throughput, otherwise
+/// `share`.
 pub(super) fn figure(run: &Run) -> &'static str {
     match run.findings.proof.as_ref().map(|proof| proof.of) {
         None | Some(ProofMetric::Throughput) => "elasticity",

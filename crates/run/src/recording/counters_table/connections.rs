@@ -80,7 +80,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
     // connection, which takes long with many connections.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
-    // Values of TCP_INFO from a sample of this side's connections. The name of the instance is empty.
+    // Values of TCP_INFO from a sample of this side's connections. The instance of these counters has an empty name.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     sampled("connection.rtt", Microseconds, "tcp_info rtt: smoothed round-trip time, mean"),
     sampled("connection.cwnd", Count, "tcp_info snd_cwnd: congestion window in segments, mean"),

@@ -34,7 +34,8 @@ const fn joined() -> [CounterSpec; COUNT] {
     all
 }
 
-/// Kinds of instances that the probe does not read. Media and reference servers export their counters themselves.
+/// Kinds of instances that the probe does not read. The media of testbeds and loadline's reference servers export the
+/// counters of these kinds themselves.
 pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
 
 #[cfg(test)]

@@ -59,8 +59,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     ),
     c("pressure.io_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/io some: a thread waited for I/O"),
     c("pressure.io_full", "Pressure", Microseconds, Cumulative, "/proc/pressure/io full: all threads waited for I/O"),
-    // Control groups: the instance is the path of a group with a process of this side. Quota, periods, limits and limit
-    // events come from the ancestor with the smallest quota or limit.
+    // Control groups: the instance is the path of a group with a process of this side. The counters of quota, periods,
+    // limits and limit events are those of the ancestor group with the smallest quota or limit.
     c("cgroup.cpu_time", "Cgroup", Microseconds, Cumulative, "cpu.stat usage_usec (v1: cpuacct.usage): CPU time"),
     c("cgroup.cpu_periods", "Cgroup", Count, Cumulative, "cpu.stat nr_periods: periods with an enforced quota"),
     c(

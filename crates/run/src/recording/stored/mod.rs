@@ -1,6 +1,6 @@
 //! Compact representation of a run's recordings in a file. The file contains every name once. The samples of each side
 //! refer to a name by its index, counted from 0. Values are stored as differences, because most counters change little.
-//! Reading restores the exact values.
+//! Reading the file restores the exact values of all samples.
 
 mod pack;
 mod samples;
@@ -79,9 +79,10 @@ enum StoredColumns {
     /// Index of a group in `groups`. Every sample of a column in this group equals the column's start value.
     Unchanged(usize),
     /// Index of a group in `groups`, its set of samples (0 for all), and an entry for each column. If all values of a
-    /// column are equal, its entry is one number: the difference from the start value. Otherwise, its entry is a list
-    /// with one difference per sample. The first difference is from the start value, and each further difference is
-    /// from the sample before. If differences would not be exact, the entry contains the values themselves.
+    /// column are equal, its entry is one number: the difference from the start value. If the values of a column
+    /// differ, its entry is a list with one difference per sample. In such a list, the first difference is from the
+    /// start value, and each further difference is from the sample before. If differences would not be exact, the entry
+    /// of a column contains the values themselves.
     Changed(usize, usize, Vec<Samples>),
 }
 
@@ -135,7 +136,7 @@ mod tests {
         }
     }
 
-    /// Sorts columns by counter, as in a file.
+    /// Sorts the columns of all recordings by counter, as in a file.
     fn sorted(mut run: Run) -> Run {
         let trials = run.trials.iter_mut();
         let sides = trials.flat_map(|t| [&mut t.client].into_iter().chain(&mut t.client_hosts).chain(&mut t.server));

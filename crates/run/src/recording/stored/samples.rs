@@ -13,7 +13,7 @@ pub(crate) enum Samples {
     Constant(#[serde(serialize_with = "short::one")] f64),
     /// Difference of each sample to the sample before, and of the first sample to the start value.
     Steps(#[serde(serialize_with = "short::list")] Vec<f64>),
-    /// The values themselves, if they have more than three decimals or are very large.
+    /// The values of the column, unchanged, if they have more than three decimals or are very large.
     Exact {
         /// One value per sample.
         values: Vec<f64>,
@@ -21,7 +21,8 @@ pub(crate) enum Samples {
 }
 
 impl Samples {
-    /// Stores values as differences if the differences are exact. Otherwise stores the values themselves.
+    /// Stores the values of a column as differences between successive values, if these differences are exact. If the
+    /// differences are not exact, stores the values themselves.
     pub(super) fn store(values: &[f64], start: f64) -> Self {
         let stored = Self::differences(values, start);
         let same = |stored: &Self| stored.values(start, values.len()).is_some_and(|read| read == values);

@@ -1,5 +1,5 @@
-//! Reads recordings. A file is untrusted, so the reader checks every index. It counts the values before it allocates
-//! memory for them, because one number in the file can stand for many values.
+//! Reads the compact recordings of a stored run. A file is untrusted, so the reader checks every index. The reader
+//! counts the values before it allocates memory for them, because one number in the file can stand for many values.
 
 use super::{ColumnGroup, Samples, StoredColumns, StoredRecording, StoredRecordings};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl StoredRecordings {
-    /// Sets the recording of each side of the run. The error is the reason why the tables of the file contradict each
+    /// Sets the recording of each side of the run. The error text says how the tables of the file contradict each
     /// other.
     pub(crate) fn unpack(self, run: &mut Run) -> Result<(), String> {
         self.unpack_within(run, &mut Room::of_a_file())
@@ -42,7 +42,7 @@ impl StoredRecordings {
         Ok(recording)
     }
 
-    /// Reads one group of columns.
+    /// Reads one group of columns, all of which belong to one counter.
     fn columns(
         &self,
         stored: &StoredRecording,
@@ -118,7 +118,7 @@ impl Room {
     }
 
     /// Deducts one column or one absent counter, with its values and the bytes of its names, from the numbers that may
-    /// still be read. Fails if a number would become negative.
+    /// still be read. Fails if the file has more columns, values or bytes of names than may be read.
     fn take(&mut self, values: usize, name_bytes: usize) -> Result<(), String> {
         take(&mut self.values, values, "values")?;
         take(&mut self.objects, 1, "columns and absent counters")?;

@@ -25,9 +25,9 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
     answer_times(histograms, AnswerTime::LastByte, failed)
 }
 
-/// Returns the distribution of the time `time` of the answers, as [`response_times`] does for the response time. A
-/// request in flight at the end of the window counts with its age, even if its first byte has arrived. Times of events
-/// need no ages, because the generator records an unfinished time itself at the end.
+/// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
+/// time. A request in flight at the end of the window counts with its age, even if its first byte has arrived. Times of
+/// events need no ages, because the generator records an unfinished time itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
@@ -37,8 +37,9 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(answered.into_iter().flat_map(recorded)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Older runs did not record the requests in flight at the start of the window. In these runs, an age at the end of
-    // the window is used only if it is longer than every answered request. An age of this length shows a stall.
+    // Runs of older versions did not record the requests in flight at the start of the window. In these runs, an age at
+    // the end of the window is used only if it is longer than every answered request. An age longer than every answered
+    // request shows a stall.
     let longest = answered.map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
@@ -50,7 +51,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
 }
 
 /// Returns the summary of response times. `failed` is the number of failed requests. `others` contains the times of
-/// requests without a good answer. A failure whose time is not in `others` counts as a failure after an unknown time.
+/// requests without a good answer. A failed request whose time is not in `others` counts as failed after an unknown
+/// time.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();
@@ -70,8 +72,7 @@ pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Sum
     answer_summary(histograms, AnswerTime::LastByte, failed)
 }
 
-/// Returns the summary of the time `time` of the answers in a window, as [`response_summary`] does for the response
-/// time.
+/// Returns the summary of the time that the argument `time` names, as [`response_summary`] does for the response time.
 pub fn answer_summary(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> Summary {
     let plain = time.of(histograms).map(Hist::summary).unwrap_or_default();
     let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));

@@ -1,16 +1,17 @@
 //! Right-censored times: distributions in which only a lower bound is known for some requests.
 //!
-//! A request that failed was never answered, so its response time counts as longer than any finite time. Only the time
-//! until the failure is known. A request in flight at the end of the window takes at least its age. This request is
-//! part of the sample for times up to its age, but not for longer times (product-limit estimate: Kaplan and Meier
-//! 1958). The requests in flight at the start of a window join the sample at their age. Under a steady load, the
-//! requests in flight at the start and at the end cancel out. The result is then the plain distribution of the requests
-//! that ended in the window. A request that is in flight throughout the window and gets no answer until the end of the
-//! drain counts as failed.
+//! A request that failed was never answered, so its response time counts as longer than any finite time. For a failed
+//! request, only the time until the failure is known. A request in flight at the end of the window takes at least its
+//! age. A request that is still in flight is part of the sample for times up to its age, but not for longer times
+//! (product-limit estimate: Kaplan and Meier 1958). A request that is already in flight at the start of a window joins
+//! the sample at the age that it has at that moment. Under a steady load, the requests in flight at the start of the
+//! window balance the requests in flight at its end. Under a steady load, the estimate is therefore the plain
+//! distribution of the requests that ended in the window. A request that is in flight throughout the window and gets no
+//! answer until the end of the drain counts as failed.
 //!
 //! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
-//! slow refusals must not be ignored. Each percentile is therefore computed for the good answers and for all answers,
-//! and the longer of these two percentiles is used.
+//! slow refusals must not be ignored. Each percentile is therefore computed once for the good answers and once for all
+//! answers, and the longer result is used.
 
 mod histograms;
 mod survival;
@@ -24,7 +25,7 @@ pub use histograms::{answer_summary, censored_summary, response_summary, respons
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     answered: u64,
-    /// Requests that failed after this time.
+    /// Number of requests that failed after exactly this time.
     failed: u64,
     /// Requests that the server refused after this time.
     refused: u64,

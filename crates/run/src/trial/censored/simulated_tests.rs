@@ -4,8 +4,8 @@ use super::*;
 use crate::TimeFigure;
 
 /// The test draws random response times. A timeout cuts off long times, some requests are reset early, and the window
-/// cuts off the requests in flight at its start and end. Apart from random scatter, an exact figure must not be below
-/// the true value, and a lower bound must not be above the true value.
+/// cuts off the requests in flight at its start and end. Apart from random scatter, an exact percentile must not be
+/// below the true percentile. A lower bound must not be above the true percentile.
 #[test]
 fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     const CLIENTS: usize = 40;
@@ -39,10 +39,11 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
         let n = (answered.len() + failed.len()) as f64;
         let times = CensoredTimes::default().answered(answered).unanswered(failed).in_flight(end, begin);
         for q in [0.5, 0.9, 0.99, 0.999] {
-            // A reset request never ends, so the true value is a higher percentile of the other requests.
+            // Reset requests count as requests that never end, so the percentile of all requests is a higher percentile
+            // of the other requests.
             let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
             let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
-            // The rank of a quantile may be off by up to five standard errors, so the quantile may be off, too.
+            // The test allows an error of five standard errors in the rank of a quantile.
             let rank = (share - 5.0 * (share * (1.0 - share).max(1.0 / n) / n).sqrt()).clamp(0.0, 1.0 - 1e-12);
             let low_us = -(1.0 - rank).ln() * mean_ms * 1e3;
             match times.percentile(q) {

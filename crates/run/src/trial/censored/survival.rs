@@ -1,8 +1,8 @@
 //! Survival curves of censored times, their percentiles and their mean.
 //!
 //! A percentile is exact only if the share of failed requests is clearly below the share of requests beyond the
-//! percentile. Otherwise, the percentile would depend on single failures, so the result is only a lower bound. The
-//! lower bound of a higher percentile is never smaller than that of a lower percentile.
+//! percentile. With more failed requests, the percentile would depend on single failures, so the result is only a lower
+//! bound. A higher percentile never has a smaller lower bound than a lower percentile.
 
 use super::{CensoredTimes, Counts};
 use crate::{Summary, SummaryFigure, TimeFigure};
@@ -13,9 +13,10 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the mean. If every request was answered, refused answers count only if they make the mean longer.
-    /// Otherwise, the result is only a lower bound: the longer of two means. The first mean is that of the answered
-    /// requests. The second mean also includes the failed requests, with the times until their failures.
+    /// Returns the mean. If every request was answered, refused answers count only if they make the mean longer. If
+    /// some requests were not answered, the result is only a lower bound: the longer of two means. The first of these
+    /// means is that of the answered requests. The second of these means also includes the failed requests, with the
+    /// times until their failures.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -53,7 +54,7 @@ impl CensoredTimes {
     /// For each time, returns the share of requests that take longer. `ends` returns the number of requests that end at
     /// a given time. `never` further requests take longer than every time.
     fn survival(&self, ends: impl Fn(&Counts) -> f64, never: u64) -> Vec<(u64, f64)> {
-        // The loop goes from the longest time to the shortest one, and sums up the requests that are known to take
+        // The loop goes from the longest time to the shortest time, and adds up the requests that are known to take
         // longer.
         let (mut at_risk, mut left) = (never as f64, 0.0);
         let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
@@ -72,7 +73,7 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer, if failed requests never end. Refused requests
-    /// count only at times at which they make this share greater.
+    /// count only at times at which they increase the share of requests that take longer.
     fn survival_of_answers(&self) -> Vec<(u64, f64)> {
         let failed = self.count_unanswered();
         let good = self.survival(|c| c.answered as f64, failed);
@@ -84,7 +85,7 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer, if failed and refused requests end when they
-    /// fail. Percentiles of this curve are lower bounds.
+    /// fail. Percentiles that are read from this curve are lower bounds.
     fn survival_to_failure(&self) -> Vec<(u64, f64)> {
         self.survival(|c| c.answered as f64 + c.failed as f64 + c.refused as f64, 0)
     }
@@ -125,7 +126,8 @@ impl Survivals {
         }
     }
 
-    /// Returns the time at the highest exact percentile. Every higher percentile is at least as long as this time.
+    /// Returns the response time at the highest percentile whose exact value is known. All higher percentiles are at
+    /// least as long as the returned time.
     fn longest_known(&self) -> Option<u64> {
         let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
         first(&self.never, least).filter(|_| least < 1.0)

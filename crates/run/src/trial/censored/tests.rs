@@ -30,7 +30,7 @@ fn timeouts_leave_low_percentiles_known_and_bound_the_high_ones() {
     assert_eq!((times.count_answered(), times.count_unanswered()), (80, 20));
 }
 
-/// A reset after 0.1 ms is not a fast answer.
+/// A request that is reset after 0.1 ms is not a fast answer.
 #[test]
 fn early_failures_count_as_slower_than_every_answer() {
     let times = CensoredTimes::default().answered(ms(&[(5, 700), (9, 100)])).unanswered([(100_000, 200)]);
@@ -42,9 +42,9 @@ fn early_failures_count_as_slower_than_every_answer() {
     assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
 }
 
-/// The simulated server closes each connection after its answer, so half of the requests fail immediately. If a
-/// few more requests fail, the median is unknown; if a few fewer fail, the median is the longest answer. The median is
-/// therefore only a lower bound, which is near the typical response time.
+/// The simulated server closes each connection after its answer, so half of the requests fail immediately. A few failed
+/// requests more would make the median unknown, and a few fewer would make it the longest answer. In this test, the
+/// median is therefore only a lower bound, near the typical response time.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     let failing = |failed| {

@@ -64,7 +64,8 @@ impl Hist {
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Subtracts all counts of another histogram. Subtracts nothing if this histogram lacks one of these counts.
+    /// Subtracts all counts of another histogram. If this histogram lacks any of the counts to subtract, subtracts
+    /// nothing.
     pub fn take_back(&mut self, other: &Self) {
         let is_recorded = |at: u64, count: u64| self.inner.count_at(at) >= count;
         if other.inner.iter_recorded().all(|v| is_recorded(v.value_iterated_to(), v.count_at_value())) {
@@ -82,7 +83,7 @@ impl Hist {
         }
     }
 
-    /// Sets all counts to 0 and keeps the memory. Does not write to the memory of an empty histogram.
+    /// Sets all counts to 0 and keeps the memory. For an empty histogram, does not write to the memory of the counts.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.inner.reset();
@@ -155,8 +156,8 @@ impl Hist {
         }
     }
 
-    /// Returns points of the percentile curve, as (share of counts, microseconds). The closer the share is to 1, the
-    /// closer together are the points.
+    /// Returns points of the percentile curve, as (share of counts, microseconds). The closer a point's share is to 1,
+    /// the smaller is the distance to the next point.
     pub fn curve_us(&self) -> Vec<(f64, f64)> {
         self.inner.iter_quantiles(5).map(|v| (v.quantile_iterated_to(), v.value_iterated_to() as f64 / 1e3)).collect()
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{DIGITS, HIGHEST_NS, Hist};
 
 /// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
-/// stores the histogram. The file stores the summaries with all digits.
+/// stores the histogram. The file stores the summaries of these histograms with all digits.
 const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload.
 const COOKIE: u32 = 0x1c84_9313;
@@ -33,7 +33,7 @@ pub enum HistError {
     /// The text is not valid base64.
     #[error("histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// The bytes are not an HdrHistogram V2 payload.
+    /// The decoded bytes are not an HdrHistogram V2 payload.
     #[error("histogram is not an HdrHistogram V2 payload: {0}")]
     Payload(String),
 }
@@ -102,9 +102,9 @@ pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s
 }
 
 /// Checks that a payload's header claims no larger bounds than [`Hist`] has, and no more counts than the payload
-/// contains. The library allocates as much memory as the header claims, before it reads further. Without this check, a
-/// text of under 200 bytes could take gigabytes. For example, the header could claim values of five digits up to 2^62,
-/// or 4 GB of counts.
+/// contains. The library allocates as much memory as the header claims, before it reads further. Without a check of the
+/// header, a text of under 200 bytes could take gigabytes of memory. For example, the header could claim values of five
+/// digits up to 2^62, or 4 GB of counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));

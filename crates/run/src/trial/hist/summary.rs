@@ -35,7 +35,8 @@ pub struct Summary {
     /// Longest value.
     #[serde(with = "Figure")]
     pub max: f64,
-    /// Number of requests that were never answered. These requests affect all figures except `count` and `min`.
+    /// Number of requests that were never answered. Unanswered requests affect all figures of the summary except
+    /// `count` and `min`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unanswered: u64,
     /// Names of the figures that are lower bounds, because too many requests were not answered.
