@@ -37,8 +37,8 @@ pub struct Section {
 /// Importance of a section. The importance depends on which readers need the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// All readers need this section, before all other sections. If a document has an answer section, the brief form
-    /// shows only this section.
+    /// All readers need this section, before all other sections. If a document has a section of this weight, the brief
+    /// form shows only this section.
     Answer,
     /// All readers need this section, after the answer section. The brief form shows sections of this weight only if
     /// the document has no answer section.
@@ -175,9 +175,9 @@ pub struct Col {
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. If the terminal is too narrow, it first leaves out the columns with the highest rank. The
-    /// terminal drops columns of rank 0 only if the table is too wide even with the narrowest columns of words. The
-    /// terminal shows no column with a rank above 4.
+    /// Rank of the column. If the terminal is too narrow, the terminal first leaves out the columns with the highest
+    /// rank. The terminal drops columns of rank 0 only if the table is too wide even with the narrowest columns of
+    /// words. The terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 
@@ -265,7 +265,7 @@ impl From<&str> for Cell {
 }
 
 impl Table {
-    /// Removes `rows` rows from the middle of the table. A note below the table then states their number.
+    /// Removes `rows` rows from the middle of the table. A note below the table then states the number of removed rows.
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();

@@ -5,8 +5,9 @@ use run::{ArenaCapacity, Estimate};
 
 use crate::{Cell, Unit};
 
-/// Returns the cell of a figure. If the interval has both ends, the cell shows the value with its interval. If only the
-/// lower end is known, the cell shows it as a lower bound. Without an interval, the cell shows only the value.
+/// Returns the cell of a figure. If the interval of the figure has both ends, the cell shows the value with its
+/// interval. If only the lower end of the interval is known, the cell shows it as a lower bound. If the figure has no
+/// interval, the cell shows only the value.
 pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     let Estimate { value, low, high } = figure;
     let [value_text, low_text, high_text] = [value, low, high].map(|end| quantity(end, unit));

@@ -19,8 +19,8 @@ const MAX_ROWS: usize = 200;
 const MAX_LABEL: usize = 24;
 /// Free space above and below the values in a chart, as a share of their range.
 const AXIS_MARGIN: f64 = 0.1;
-/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`. The second number includes hours and
-/// minutes.
+/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`. The second of these numbers includes
+/// hours and minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];
 
 /// Renders a history. `form` is `text`, `markdown`, `html` or `json`.
@@ -249,7 +249,8 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
     }
 }
 
-/// Returns the vertical axis. The axis does not begin at 0, because readers must see a change of 1 %.
+/// Returns the vertical axis of a figure's chart. The axis does not begin at 0, because readers must see a change of 1
+/// %.
 fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     let ends = values.iter().fold(None, |ends: Option<(f64, f64)>, (_, value)| {
         Some(ends.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))))
@@ -261,7 +262,7 @@ fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
 }
 
 /// Returns the mean of each period between two changes, as a line that is interrupted at each change. Returns no points
-/// if the figure has no changes.
+/// for a figure without changes.
 fn means(changes: &[&HistoryChange], begin: usize, end: usize) -> Vec<(f64, f64)> {
     let Some(first) = changes.first() else { return Vec::new() };
     let levels = std::iter::once((0, first.before)).chain(changes.iter().map(|change| (change.at, change.after)));

@@ -100,7 +100,7 @@ fn too_short(result: &SizeResult) -> Option<String> {
 }
 
 /// Returns a sentence that names the settings that may be cheaper than the chosen setting. If no setting was chosen,
-/// the sentence names the settings that may be the cheapest of all. Returns `None` if no setting may be cheaper.
+/// the sentence names all settings that may be the cheapest. Returns `None` if no setting may be cheaper.
 fn may_be_cheaper(result: &SizeResult) -> Option<String> {
     let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
     let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();

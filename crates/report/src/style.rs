@@ -7,7 +7,7 @@ pub struct Style {
     pub width: usize,
     /// True if the output may contain colours.
     pub color: bool,
-    /// True if the terminal or its locale shows only ASCII characters. Bars then consist of `#`.
+    /// True if the terminal or its locale shows only ASCII characters. With ASCII only, bars consist of `#`.
     pub ascii: bool,
 }
 
@@ -34,7 +34,7 @@ pub enum ReportError {
          loadline waits --port N --folded FILE samples those of a running server"
     )]
     NoStacks,
-    /// A form could not be rendered.
+    /// An output form could not be rendered.
     #[error("cannot make the {form} report: {message}; the run itself is kept in run.json, please report this")]
     Broken {
         /// Name of the form.

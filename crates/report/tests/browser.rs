@@ -35,7 +35,8 @@ fn no_page_is_wider_than_its_window() {
             );
         }
     }
-    // This script runs in an outer page, which shows each report in a frame. It inspects the page in each frame.
+    // This script runs in an outer page, which shows each report in a frame. The script inspects the page in each
+    // frame.
     let look = "<script>onload=()=>{for(let i=0;i<frames.length;i++){const f=frames[i],d=f.document,e=d.documentElement;\
         o.textContent+=`|${f.name} ${e.scrollWidth-e.clientWidth} ${d.querySelectorAll('svg[role]').length}`}}</script>";
     std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frames}{look}")).unwrap();

@@ -12,8 +12,8 @@ fn section(run: &Run, id: &str) -> Section {
     document(run).sections.into_iter().find(|section| section.id == id).unwrap()
 }
 
-/// Returns a run with one trial, in which the offered rate rises. The trial has response times at four moments. Client
-/// and server are on different hosts.
+/// Returns a run with one trial, in which the offered rate rises. The trial has response times at four moments. In this
+/// run, client and server are on different hosts.
 fn ramp() -> Run {
     let mut run = common::load();
     run.plan.load.stages = vec![Stage { seconds: 4.0, from: 0.0, to: 4000.0 }];
@@ -41,7 +41,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     let Some(Block::Multiples(plots)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
     let plot = |title: &str| plots.iter().find(|plot| plot.title == title).unwrap();
     let line = |plot: &Plot, label: &str| plot.series.iter().find(|s| s.label == label).unwrap().points.clone();
-    // The window begins 1 s after the start of the load. The offered rate rises by 1000/s every second.
+    // The measured window begins 1 s after the start of the load. The offered rate rises by 1000/s every second.
     let rates = plot("completed requests");
     let offered = line(rates, "offered");
     assert!(offered.iter().all(|(at_s, rate)| (rate - 1000.0 * (1.0 + at_s)).abs() < 1e-6), "{offered:?}");

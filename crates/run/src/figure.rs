@@ -89,7 +89,8 @@ mod tests {
         inner.iter().for_each(|(name, value)| promised(value, &format!("{at}/{name}"), found));
     }
 
-    /// loadline checks a plan before the run, so no number of a plan is undefined. A measured figure may be undefined.
+    /// loadline checks a plan before the run, so no number of a plan is undefined. In contrast to a number of a plan, a
+    /// measured figure may be undefined.
     #[test]
     fn every_measured_figure_may_be_null() {
         let (mut run, plan) = (crate::schema(), schemars::schema_for!(crate::Plan).to_value());

@@ -1,9 +1,9 @@
 //! The data types of loadline: the plan ([`Plan`]), the measurements ([`Trial`], [`Recording`]), the conclusions
 //! ([`Findings`]), and the directory that stores them ([`RunDir`]).
 //!
-//! Everything that loadline computes from a [`Run`] depends only on this run. Newer versions can therefore judge an old
-//! run again, and make its report again. Other programs read `run.json`: `loadline schema` prints its schema, and
-//! [`FORMAT`] is the version of its format.
+//! Everything that loadline computes from a [`Run`] depends only on this run. Newer versions of loadline can therefore
+//! judge an old run again, and make its report again. Other programs read `run.json`: `loadline schema` prints its
+//! schema, and [`FORMAT`] is the version of its format.
 
 mod arena;
 mod bounded;

@@ -84,8 +84,8 @@ mod tests {
         }
     }
 
-    /// `make docs` sets LOADLINE_WRITE_SCHEMA. With this variable, the test writes the file before it compares the file
-    /// with the types.
+    /// `make docs` sets LOADLINE_WRITE_SCHEMA. If LOADLINE_WRITE_SCHEMA is set, the test writes the schema file before
+    /// it compares the file with the types.
     #[test]
     fn the_schema_file_matches_the_types() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/run.schema.json");

@@ -10,7 +10,7 @@ pub const SIZE_FORMAT: &str = "loadline-size/1";
 /// Maximum number of settings.
 pub const MAX_SIZE_STEPS: usize = 64;
 
-/// Resources of a server. A field without a value means no limit.
+/// Resources of a server. A resource without a value has no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeSetting {
@@ -50,8 +50,8 @@ pub struct SizeStep {
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
-    /// Predicted capacity. `what-if` predicts it from the run of the first setting whose capacity is known and no lower
-    /// bound. Absent for this first setting and the settings before it, and if the run's data do not suffice for a
+    /// Predicted capacity. The command `what-if` predicts it from the run of the first setting whose capacity is known
+    /// exactly. Absent for this first setting and the settings before it, and if the run's data do not suffice for a
     /// prediction.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
@@ -140,7 +140,7 @@ pub struct SizeResult {
     pub steps: Vec<SizeStep>,
     /// Universal Scalability Law, fitted to the capacities of all settings. Its N is the amount of the only resource
     /// that differs among the settings, in multiples of the smallest amount. The fit does not use capacities that are
-    /// only lower bounds. Absent with fewer than four capacities, or if more than one resource differs.
+    /// only lower bounds. Absent with fewer than four known capacities, or if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

@@ -1,8 +1,8 @@
 //! Suggestions for misspelt words, such as keys of a plan, names in tables, and IDs.
 
 /// Returns the candidate that is closest to a misspelt word, if it is close enough. The candidate is close enough if at
-/// most 1 + a third of the wrong word's letters have to change. It is also close enough if one of the two words
-/// contains the other word.
+/// most 1 + a third of the wrong word's letters have to change. A candidate is also close enough if it contains the
+/// wrong word, or if the wrong word contains the candidate.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));
@@ -35,7 +35,8 @@ pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{}", add_suggestion(error.message()))
 }
 
-/// Adds the closest valid name to serde's message about a wrong key or name. Other messages are only put on one line.
+/// Adds the closest valid name to serde's message about a wrong key or name. Messages about anything else are only put
+/// on one line.
 pub fn add_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {

@@ -55,8 +55,8 @@ fn mutated_runs_load_or_are_refused() {
                 0 => bytes[at] = (next(&mut state) % 256) as u8,
                 1 => drop(bytes.splice(at..at, WORDS[next(&mut state) % WORDS.len()].bytes())),
                 _ => {
-                    // Replaces a digit by one of the values in `WORDS`. The text may stay valid JSON, but the value
-                    // then usually has the wrong type.
+                    // Replaces a digit by one of the values in `WORDS`. The mutated text may stay valid JSON, but the
+                    // value then usually has the wrong type.
                     let digits = bytes[at..].iter().position(u8::is_ascii_digit).map_or(at, |d| at + d);
                     if digits < bytes.len() {
                         bytes.splice(digits..=digits, WORDS[next(&mut state) % WORDS.len()].bytes());

@@ -56,8 +56,8 @@ fn is_derived(path: &str) -> bool {
     path.contains(".counters.") || path.contains(".costs.")
 }
 
-/// Returns true if the histograms of an old and of a new file are equal, apart from rounding. Of some histograms,
-/// loadline uses only a summary, such as the median. Files of this version store the times in such histograms with only
+/// Returns true if the histograms of an old and of a new file are equal, apart from rounding. loadline uses only a
+/// summary of some histograms, such as the median. Files of this version store the times in such histograms with only
 /// one or two digits. The summaries of an old and of a new file may therefore differ by the rounding error.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());

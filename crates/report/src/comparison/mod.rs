@@ -151,8 +151,8 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if this length is unknown,
-/// or if a longer measurement would not help.
+/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if the needed length is
+/// unknown, or if a longer measurement would not help.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
@@ -172,8 +172,8 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// Returns the smallest change that an hour of measurement would detect, with the figure's name. Returns `None` if an
-/// hour suffices to decide the figure, or if the change is unknown.
+/// Returns the smallest change of a figure that an hour of measurement would detect, with the figure's name. Returns
+/// `None` if an hour suffices to decide the figure, or if the change is unknown.
 fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
@@ -254,7 +254,7 @@ fn change(c: &ComparedFigure) -> String {
 }
 
 /// Formats a difference between two shares in percentage points. A difference of at least 1 point has one decimal. A
-/// smaller difference has two significant digits.
+/// difference below 1 point has two significant digits.
 fn points(share: f64) -> String {
     let points = 100.0 * share;
     let digits = if points.abs() >= 1.0 || points == 0.0 { 1 } else { 1 - points.abs().log10().floor() as i32 };

@@ -47,7 +47,7 @@ fn blocks(doc: &mut Doc) -> impl Iterator<Item = &mut Block> {
     doc.sections.iter_mut().filter(|section| section.weight == Weight::Answer).flat_map(|section| &mut section.blocks)
 }
 
-/// Removes the last optional line of the answer section. Returns false if no line is optional.
+/// Removes the last optional line of the answer section. Returns false if the answer section has no optional line.
 fn leave_out(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| match block {
         Block::Answer(lines) => lines.iter().rposition(|line| line.optional).map(|at| lines.remove(at)).is_some(),

@@ -98,8 +98,8 @@ const PARTS: &[Part] = &[
 
 type Bound = (&'static str, fn(&Summary) -> String);
 
-/// Columns about requests that were never answered. The first column is the number of these requests. The second column
-/// lists the figures that are only lower bounds because of these requests.
+/// Columns about requests that were never answered. The first column is the number of unanswered requests. The second
+/// column lists the figures that are only lower bounds because of unanswered requests.
 const BOUNDS: &[Bound] = &[
     ("unanswered", |s| s.unanswered.to_string()),
     ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),

@@ -62,7 +62,8 @@ const LATER_FIGURES: &[Figure] = &[
     count("unasked_messages", "unasked_messages", "Messages of the server that no request asked for.", |t| t.tally.unasked_messages),
 ];
 
-/// Figures of event streams in the measured window. Only runs that request streams have these figures.
+/// Figures of event streams in the measured window. Only runs that read answers as streams of events have these
+/// figures.
 #[rustfmt::skip]
 const STREAM_FIGURES: &[Figure] = &[
     level("events_per_s", "event_rate", "Events of streams per second.", |t| t.events as f64 / t.measured.length_s),
@@ -71,8 +72,8 @@ const STREAM_FIGURES: &[Figure] = &[
     level("streams_broken", "streams_broken", "Streams that began and ended early.", |t| t.streams_broken as f64),
 ];
 
-/// Returns the figures whose columns are at the end of the CSV. These are counts that later versions added, and the
-/// figures of event streams, if the run requests any.
+/// Returns the figures whose columns are at the end of the CSV. These columns contain counts that later versions added,
+/// and figures of event streams, if the run requests any.
 pub(super) fn later_figures(run: &Run) -> impl Iterator<Item = &'static Figure> {
     let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_FIGURES);
     LATER_FIGURES.iter().chain(of_streams)
@@ -94,7 +95,7 @@ const TIMES: &[Times] = &[
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
-/// Times to the first byte. Runs of earlier loadline versions do not have these times.
+/// Times to the first byte. Runs of earlier loadline versions do not have times to the first byte.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
 /// Times of event streams. Only runs that read answers as streams of events have these times.

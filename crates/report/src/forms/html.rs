@@ -198,8 +198,8 @@ fn html(text: &str, words: impl Fn(&str) -> String) -> String {
     code_spans(text).into_iter().map(piece).collect()
 }
 
-/// Puts each flag of a text, such as `--p50`, into an HTML element that does not break at the end of a line. The text
-/// must already be escaped.
+/// Puts each flag of a text, such as `--p50`, into an HTML element that does not break at the end of a line. The given
+/// text must already be escaped for HTML.
 fn whole_flags(escaped: &str) -> String {
     let is_of_flag = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut parts = escaped.split(" --");

@@ -14,7 +14,7 @@ const PHONE: usize = 54;
 const PAGE: usize = 176;
 /// Gap between two columns, characters.
 const GAP: usize = 3;
-/// Maximum width of a column of words, characters. Longer texts wrap.
+/// Maximum width of a column of words, characters. Texts that are longer than this width wrap.
 const WORDS: usize = 24;
 /// Maximum number of columns at which a table with sentences is shown as cards on a phone.
 const STACKED: usize = 5;

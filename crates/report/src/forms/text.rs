@@ -1,5 +1,5 @@
-//! Text form for a terminal. The verdict comes first. If a table is too wide, the form leaves out columns instead of
-//! breaking lines.
+//! Text form for a terminal. The report begins with the verdict. If a table is too wide, the form leaves out columns
+//! instead of breaking lines.
 
 use run::Run;
 
@@ -176,7 +176,8 @@ impl Page {
         }
     }
 
-    /// Prints a line with the number of entries that were left out. Prints nothing if all entries are shown.
+    /// Prints a line with the number of list entries or table rows that were left out. Prints nothing if all entries
+    /// are shown.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;
@@ -232,7 +233,8 @@ impl Page {
     }
 }
 
-/// Returns a bar of `length` characters, in steps of an eighth of a character. With `ascii`, the bar consists of `#`.
+/// Returns a bar of `length` characters, in steps of an eighth of a character. If `ascii` is true, the bar consists of
+/// `#`.
 fn bar(length: f64, ascii: bool) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if ascii {
@@ -244,8 +246,8 @@ fn bar(length: f64, ascii: bool) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Cuts the wrapped lines of a sentence to at most `most` lines. The last line is cut after its last complete clause,
-/// or else after a whole word.
+/// Cuts the wrapped lines of a sentence to at most `most` lines. The last of these lines is cut after its last complete
+/// clause, or else after a whole word.
 fn cut_lines(mut lines: Vec<String>, most: Option<usize>) -> Vec<String> {
     let Some(most) = most.filter(|most| lines.len() > *most) else { return lines };
     lines.truncate(most.max(1));

@@ -1,6 +1,6 @@
 //! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If the terminal is too
-//! narrow, the table leaves out columns, first the columns with the highest rank. A line below the table lists these
-//! columns.
+//! narrow, the table leaves out columns, first the columns with the highest rank. A line below the table lists the
+//! columns that were left out.
 
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Number of rows in one layout step. A layout of all rows of a long table at once would need too much memory.
+/// Number of rows in one layout step. Laying out all rows of a long table at once would need too much memory.
 const AT_ONCE: usize = 1000;
 
 /// Widths of the columns. If `fixed` is true, the widths are exact, so the parts of a long table have equal columns. If
@@ -123,7 +123,7 @@ fn folded(name: &str) -> usize {
     enough.unwrap_or(MOST).min(name.chars().count())
 }
 
-/// Returns the most serious tone among the cells of a row. The row is printed in the colour of this tone.
+/// Returns the most serious tone among the cells of a row. A terminal prints the row in the colour of this tone.
 fn row_tone(table: &Table, row: usize) -> Tone {
     let cells = table.rows.get(row).into_iter().flatten();
     let loud = |t: &Tone| match t {

@@ -49,8 +49,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Cuts a text to at most `width` characters. Cuts after a whole word, unless more than half of the width would then
-/// stay empty.
+/// Cuts a text to at most `width` characters. The cut is after a whole word, unless more than half of the width would
+/// then stay empty.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {

@@ -1,6 +1,6 @@
 //! Cost of one request on both sides (client and server): CPU time split into its parts, and a table of all other
-//! costs. `COSTS` in the crate `judge` defines the cost IDs. A cost whose ID begins with `cpu_` is about the whole
-//! host. A cost whose ID begins with `process_` is only about the side's processes.
+//! costs. The table `COSTS` in the crate `judge` defines the IDs of all costs. A cost whose ID begins with `cpu_` is
+//! about the whole host. A cost whose ID begins with `process_` is only about the side's processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

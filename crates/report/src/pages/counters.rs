@@ -1,5 +1,5 @@
-//! Charts of counters over time in the trial that the verdict describes. Means over the whole trial would hide changes.
-//! A table shows the values of all counters over the measured window of this trial.
+//! Charts of counters over time in the trial that the verdict describes. Mean values of a counter over the whole trial
+//! would hide changes. A table shows the values of all counters over the measured window of this trial.
 
 use std::collections::BTreeSet;
 
@@ -139,7 +139,7 @@ fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plo
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    // With two curves, the legend already names both sides, so the caption does not.
+    // If a chart has two curves, the legend already names both sides, so the caption does not name them.
     let who = match (shared, series.as_slice()) {
         (true, _) => "; both sides".to_string(),
         (_, [only]) => format!("; {}", only.label),

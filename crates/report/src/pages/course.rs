@@ -21,8 +21,8 @@ pub(super) fn headline(course: &CourseFinding) -> String {
 }
 
 /// Returns the words before the highest rate that met the objective. A constant stage gives this rate exactly. loadline
-/// judges a ramp in parts. A ramp therefore gives only a lower bound: the lower rate of its highest part that met the
-/// objective.
+/// judges a ramp in parts. A ramp therefore gives only a lower bound of this rate: the lower rate of its highest part
+/// that met the objective.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if course.failed.is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }

@@ -64,7 +64,8 @@ fn table(table: &ResultTable) -> Table {
 
 fn plots(charts: &[Chart]) -> Vec<Block> {
     let mut plots: Vec<Plot> = charts.iter().map(plot).collect();
-    // The page shows two narrow charts per row. If their number is odd, the last chart takes the whole row.
+    // The page shows two narrow charts per row. If the number of narrow charts is odd, the last of them takes a whole
+    // row.
     let odd = plots.iter().filter(|p| !p.wide).count() % 2 == 1;
     if let Some(last) = plots.iter_mut().rev().find(|p| !p.wide) {
         last.wide = odd;

@@ -64,8 +64,8 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
 }
 
 /// Returns the points of the curve, as (share of requests, response time). With n requests, the curve ends at the share
-/// 1 - 0.5/n, because the axis has no position for a share of 1. Unanswered requests count: each share is multiplied by
-/// the share of requests that were answered.
+/// 1 - 0.5/n, because the axis has no position for a share of 1. Because unanswered requests count, each share is
+/// multiplied by the share of requests that were answered.
 fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()

@@ -60,8 +60,9 @@ fn target(run: &Run) -> String {
 }
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says so
-/// and names the reason. Otherwise, an exceeded limit comes first. The headline then states the rates that met the
-/// objective (if the rate changed), or the percentiles and the rate of good answers.
+/// and names the reason. If some answers were good, the headline begins with the exceeded limit, if there is one. The
+/// headline then states the rates that met the objective (if the rate changed), or the percentiles and the rate of good
+/// answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -101,7 +102,8 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
 }
 
 /// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for an exceeded limit on a
-/// time. If the rate changes, also returns `None` for a server that did not keep up, because another sentence says so.
+/// time. If the offered rate changes, also returns `None` for a server that did not keep up, because another sentence
+/// says so.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
@@ -183,8 +185,8 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
 }
 
 /// Returns the line with percentiles of the time to the first byte, and with the mean time from the first byte to the
-/// last. Returns `None` if these times are unknown, or if the percentiles equal the percentiles of the response time,
-/// as with short answers.
+/// last. Returns `None` if times to the first byte are unknown, or if their percentiles equal the percentiles of the
+/// response time, as with short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
@@ -273,7 +275,7 @@ mod tests {
         assert_eq!(errors(&Trial::default(), Outcome::default()).value, "none");
     }
 
-    /// Every answer in the measured window has an unexpected status.
+    /// In this test, every answer in the measured window has an unexpected status.
     #[test]
     fn refusals_are_no_completion_and_their_words_come_before_the_counts() {
         let mut trial = Trial::default();

@@ -23,7 +23,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Returns the notes of the run and of its trials. Each text appears once, with the names of its trials.
+/// Returns the notes of the run and of its trials. Each note appears once, with the names of its trials.
 fn notes(run: &Run) -> Vec<String> {
     // Leaves out warnings, because other sections show them.
     let notes = run.notes.iter().filter(|note| !note.is_warning);
@@ -54,7 +54,7 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();
     plan.load.stages.clear();
-    // The request set is too long for the table of the plan. Another section shows a summary of it.
+    // The request set is too long for the table of the plan. Another section shows a summary of the request set.
     if let Some(set) = plan.load.requests.take() {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }

@@ -1,5 +1,5 @@
-//! Histogram of response times for a terminal. The histogram has a few ranges. The ratio of a range's upper end to its
-//! lower end is about equal for all ranges.
+//! Histogram of response times for a terminal. The histogram has a few ranges of response times. The ratio of a range's
+//! upper end to its lower end is about equal for all ranges.
 
 use run::{Hist, Trial};
 

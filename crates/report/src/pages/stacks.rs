@@ -52,7 +52,7 @@ fn flame(title: String, caption: &str) -> Flame {
     Flame { title, caption: caption.into(), ..Flame::default() }
 }
 
-/// Adds stacks to a flame graph. Returns `None` if there are no stacks.
+/// Returns the flame graph with these stacks as a block. Returns `None` if there are no stacks.
 fn with_stacks(flame: Flame, sums: &[StackSum]) -> Option<Block> {
     let stacks: Vec<(String, f64)> = sums.iter().map(|sum| (sum.stack.clone(), sum.weight)).collect();
     (!stacks.is_empty()).then_some(Block::Flame(Flame { stacks, ..flame }))

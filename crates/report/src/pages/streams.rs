@@ -32,7 +32,7 @@ pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     times.chain([counts(stream, trial)]).chain(signs(run)).collect()
 }
 
-/// Returns the lines about the streams of the load at capacity. Without a load at capacity, the lines are about the
+/// Returns the lines about the streams of the load at capacity. If no load was at capacity, the lines are about the
 /// load that the verdict describes.
 pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     let (picks, trials) = (&run.findings.picks, &run.trials);

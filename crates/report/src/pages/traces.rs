@@ -1,4 +1,4 @@
-//! Slowest requests that carried a trace context. Their trace IDs lead to the server's own traces.
+//! Slowest requests that carried a trace context. The trace IDs of these requests lead to the server's own traces.
 
 use run::number::quantity;
 use run::{Run, TracedRequest, Trial};

@@ -106,8 +106,8 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the cell with the share of failed requests, which counts failures in the same way as the objective. The
-/// cell's hint lists the failures.
+/// Returns the cell with the share of failed requests, which counts failures in the same way as the objective. The hint
+/// of this cell lists the failures of the trial.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {
@@ -138,8 +138,8 @@ fn of_device(busiest: Option<&Device>) -> Cell {
     }
 }
 
-/// Returns the busiest device of a trial and its utilization, for example `server thread 97 %`. `ranked` begins with
-/// the busiest device.
+/// Returns the busiest device of a trial and its utilization, for example `server thread 97 %`. The argument `ranked`
+/// begins with the busiest device.
 pub fn busiest_device(ranked: &[Device]) -> Option<String> {
     ranked.first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
 }

@@ -25,8 +25,8 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let right = widest(&mut sums.iter().map(String::as_str)) + 12.0;
     let room = (frame.width - left - right).max(20.0);
     let longest = bars.rows.iter().map(super::BarRow::sum).fold(0.0, f64::max);
-    // `bars.full` is the value of a bar of full length. Larger values extend the scale, so their bars also stay within
-    // the frame.
+    // `bars.full` is the value of a bar of full length. Values above `bars.full` extend the scale, so their bars also
+    // stay within the frame.
     let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
     if let Some(limit) = bars.full.filter(|f| *f > 0.0 && full > 0.0) {
         let x = left + room * limit / full;
@@ -77,7 +77,7 @@ fn segments(parts: &[Segment], bars: &Bars, at: (f64, f64), scale: f64, out: &mu
     x
 }
 
-/// Draws the legend, if segments have different names. Returns the vertical position of the first bar.
+/// Draws the legend, if segments have different names. Returns the vertical position at which the first bar begins.
 fn key(bars: &Bars, frame: Frame, out: &mut String) -> f64 {
     let mut names: Vec<&Segment> = Vec::new();
     for part in bars.rows.iter().flat_map(|r| &r.segments) {

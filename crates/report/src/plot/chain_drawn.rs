@@ -10,7 +10,7 @@ use super::labels::{cut, escape};
 const MIN_BOX_WIDTH: f64 = 195.0;
 /// Maximum width of a box in a column, pixels.
 const MAX_BOX_WIDTH: f64 = 300.0;
-/// Gap between two columns, pixels. The gap contains an arrow with two texts.
+/// Gap between two columns, pixels. The gap between two columns of boxes contains an arrow with two texts.
 const ACROSS: f64 = 86.0;
 /// Gap between two boxes of a column, pixels.
 const BETWEEN: f64 = 28.0;

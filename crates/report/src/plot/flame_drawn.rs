@@ -11,7 +11,7 @@ use super::labels::{cut, escape, width};
 
 /// Height of a row of boxes, including the gap to the next row, pixels.
 const ROW: f64 = 19.0;
-/// Minimum width of a box, pixels. The graph contains no narrower boxes, and no boxes of their callees.
+/// Minimum width of a box, pixels. The graph contains neither narrower boxes nor the boxes of their callees.
 const MIN_WIDTH: f64 = 1.5;
 /// Minimum width of a box that shows its function's name, pixels.
 const MIN_LABEL_WIDTH: f64 = 30.0;

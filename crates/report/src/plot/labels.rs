@@ -31,8 +31,8 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves the positions of labels until neighbours are at least `gap` apart. If there is enough space, all positions
-/// stay between `from` and `to`.
+/// Moves the positions of labels until neighbours are at least `gap` apart. If there is enough space, all labels stay
+/// between `from` and `to`.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

@@ -15,12 +15,12 @@ const LINE: f64 = 15.0;
 const KEYLESS_TOP: f64 = 28.0;
 /// Top of the frame of a small chart, which has neither a legend nor an axis name, pixels.
 const SMALL_TOP: f64 = 6.0;
-/// Maximum number of points of a line that has a dot at each point. A line with more points has no dots.
+/// Maximum number of points of a line that has a dot at each point. A line with more points than this has no dots.
 const MAX_DOTS: usize = 80;
 /// Maximum number of points that show their values when the pointer is over them, on a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
 /// Maximum number of points of a series without a line whose points show their values when the pointer is over them. A
-/// series with more points is one path, and shows no values.
+/// series with more points is drawn as one path, and its points show no values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
@@ -349,9 +349,9 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
     );
 }
 
-/// Draws the name of each line at its last visible point. If this point is near the frame's right edge, the name is
-/// beside the frame. If the last visible point is farther from this edge, the name is inside the frame, next to the
-/// point.
+/// Draws the name of each line at its last visible point. If the last visible point is near the frame's right edge, the
+/// name is beside the frame. If the last visible point is farther from this edge, the name is inside the frame, next to
+/// the point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

@@ -1,7 +1,7 @@
 //! Charts ([`Plot`], [`Bars`], [`Intervals`], [`Chain`], [`Flame`]) and their rendering as SVG.
 //!
 //! loadline has its own chart renderer, because charts must match the style of the page. Charts use the page's CSS
-//! colours (light and dark) and its font. They also have a separate layout for phones. Screen readers get titles and
+//! colours (light and dark) and its font. A chart also has a separate layout for phones. Screen readers get titles and
 //! descriptions.
 
 mod bars;

@@ -8,7 +8,7 @@ use super::{Bars, Chain, Flame, Frame, Intervals, Plot, bars, chain_drawn, flame
 /// Maximum number of functions that the description of a flame graph names.
 const DESCRIBED_FUNCTIONS: usize = 5;
 
-/// Renders a chart of curves as one SVG element. Its colours and fonts come from the page's style sheet.
+/// Renders a chart of curves as one SVG element. The colours and fonts of the chart come from the page's style sheet.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
     let (height, body) = lines::body(plot, frame);
     wrap(frame.width, height, &plot.title, &describe(plot), &body)

@@ -119,7 +119,7 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
 }
 
 /// The brief form consists of one sentence, the table of the figures that decide the result, and at most two warnings.
-/// The sentence names the deciding figure.
+/// The sentence of the brief form names the deciding figure.
 #[test]
 fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     let listed =

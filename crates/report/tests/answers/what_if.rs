@@ -64,8 +64,8 @@ fn a_what_if_draws_its_curves_between_the_ends_of_their_intervals() {
     all_in(&html, &[ends, "upper end: 990 at 1 to 7,870 at 64", "lower end: 4.6 ms at 1", "upper end: 5.5 ms"], "html");
 }
 
-/// Requests arrive faster than the server can handle them, so the response time grows without limit. The report must
-/// not show a number for the response time.
+/// Requests arrive faster than the server can handle them, so the response time grows without limit. With too many
+/// arrivals, the report must not show a number for the response time.
 #[test]
 fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     let without_end = f64::INFINITY;

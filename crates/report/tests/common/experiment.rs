@@ -5,8 +5,8 @@ use run::*;
 use super::trials::filled;
 use super::{decided, find};
 
-/// Returns a run of an experiment with one to five clients on a slow network. The results resemble the published
-/// results.
+/// Returns a run of an experiment with one to five clients on a slow network. The results of this run resemble the
+/// published results.
 pub fn experiment() -> Run {
     let rates = [198.2, 371.0, 468.9, 509.3, 513.8];
     let step = |(i, x): (usize, &f64)| {

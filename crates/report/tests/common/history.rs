@@ -4,7 +4,8 @@ use run::{
     FigureUnit, History, HistoryChange, HistoryFigure, HistoryRun, HistorySeries, HistoryValue, SkippedRun, SmallSeries,
 };
 
-/// Returns a history with a series of example runs. `label` is the label of the first run after the change.
+/// Returns a history with a series of example runs. `label` is the label of the first run after the change of the
+/// figure.
 pub fn history(label: &str) -> History {
     let runs = (0..40).map(|at| HistoryRun {
         run: format!("runs/{at}"),

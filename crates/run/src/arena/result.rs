@@ -13,7 +13,7 @@ use crate::figure::Figure;
 pub struct ArenaResult {
     /// Name and version of the file format, [`crate::ARENA_FORMAT`].
     pub format: String,
-    /// Path of the user's file.
+    /// Path of the user's arena file.
     pub file: String,
     /// Start, RFC 3339 in UTC.
     pub started: String,
@@ -109,7 +109,8 @@ pub struct ArenaCapacity {
     pub high: f64,
 }
 
-/// Measured difference between two starts of the same server. This difference shows the noise of the comparison.
+/// Measured difference between two starts of the same server. The difference between the two starts shows the noise of
+/// the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaNoise {
@@ -120,8 +121,8 @@ pub struct ArenaNoise {
     /// CPU time per request after the second start, divided by the CPU time per request after the first start, with its
     /// 95 % interval.
     pub ratio: Option<Estimate>,
-    /// True if the interval of the ratio between both starts contains 1. If both starts cost the same, the interval
-    /// contains 1 in 95 of 100 comparisons.
+    /// True if the interval of the ratio between both starts contains 1. If the server costs the same after both
+    /// starts, the interval contains 1 in 95 of 100 comparisons.
     pub tied: bool,
     /// Number of compared pairs of turns. A pair has one turn after the server's first start, and one turn after its
     /// second start.

@@ -25,7 +25,7 @@ pub struct ArenaState {
     pub version: String,
     /// Time when the comparison was first started, RFC 3339 in UTC.
     pub started: String,
-    /// Path of the user's file.
+    /// Path of the user's arena file.
     pub file: String,
     /// Contents of the user's file.
     pub plan: ArenaPlan,

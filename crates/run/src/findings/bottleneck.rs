@@ -36,15 +36,15 @@ pub struct Bottleneck {
     /// example the global lock of an interpreter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
-    /// Decisive signals, each with the value at which the verdict would change. The signal with the smallest distance
-    /// from this value comes first.
+    /// Decisive signals, each with the value at which the verdict would change. The signal that is closest to its
+    /// threshold comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub margins: Vec<Margin>,
     /// Counts of processes, threads or connections that match the server's number of concurrent requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
-    /// Reasons that lowered the confidence. While loadline judges a run, it does not yet append these reasons to the
-    /// verdict's sentence, because an experiment may raise the confidence again.
+    /// Reasons that lowered the confidence in the verdict. While loadline judges a run, it does not yet append these
+    /// reasons to the verdict's sentence, because an experiment may raise the confidence again.
     #[serde(skip)]
     pub caveats: Vec<Caveat>,
 }
@@ -54,9 +54,9 @@ pub struct Bottleneck {
 pub struct Caveat {
     /// Upper limit of the confidence while this reason applies.
     pub most: f64,
-    /// Words appended to the sentence of the verdict.
+    /// Words that are appended to the sentence of the verdict because of this reason.
     pub words: String,
-    /// True if the words are always appended, whatever the confidence is.
+    /// True if `words` are always appended to the verdict's sentence, whatever the confidence is.
     pub always_told: bool,
 }
 
@@ -156,7 +156,7 @@ pub struct RuledOut {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NextBottleneck {
-    /// ID of this next bottleneck, one of [`BOTTLENECKS`].
+    /// ID of the next bottleneck, one of [`BOTTLENECKS`].
     pub id: String,
     /// Rate at which this bottleneck would limit the server, requests per second; absent if it cannot be computed.
     pub rate: Option<f64>,

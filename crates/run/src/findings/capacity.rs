@@ -23,8 +23,8 @@ pub struct Capacity {
     pub objective: String,
     /// Description of how the capacity was measured, and of what limits its accuracy.
     pub method: String,
-    /// True if the objective was met at `rate`. False if it was not met even with the lowest load; the capacity is then
-    /// below `rate`.
+    /// True if the objective was met at `rate`. If the objective was not met even with the lowest load, this is false,
+    /// and the capacity is below `rate`.
     pub held: bool,
     /// Set if `rate` comes from the closed-loop sweep, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ pub struct OwnLimit {
     /// Offered rate, requests per second.
     #[serde(with = "Figure")]
     pub offered_rate: f64,
-    /// Maximum number of connections of the load. Nearly all of these connections were in use.
+    /// Maximum number of connections of the load. Nearly all connections of the load were in use.
     pub connections: u32,
     /// Mean time for which a request occupied a connection, microseconds.
     #[serde(with = "Figure")]
@@ -124,8 +124,8 @@ pub struct ExcludedTime {
     /// CPU time that the other programs took in `others_s`, divided by the number of the machine's CPUs, seconds.
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub others_cpu_s: f64,
-    /// Capacity with the left-out time included, requests per second. Absent if the rest of the time was too short for
-    /// an estimate; the capacity itself then includes the left-out time.
+    /// Capacity with the left-out time included, requests per second. Absent if the remaining time was too short for an
+    /// estimate. In this case, the capacity itself includes the left-out time.
     pub rate: Option<f64>,
     /// Confidence interval of `rate`.
     pub interval: Option<Interval>,

@@ -123,8 +123,8 @@ pub struct ClassFinding {
     pub failing: Option<usize>,
     /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,
-    /// True for the class that fails at the lowest load. If several classes fail at this load, true only for the class
-    /// that is furthest beyond its limit.
+    /// True for the class that fails at the lowest load. If several classes fail at this load, it is true only for the
+    /// class that is furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. The CPU time is an estimate; [`ClassCosts`] describes the method.
@@ -136,7 +136,7 @@ pub struct ClassFinding {
 }
 
 /// Method and summary of the CPU costs per class. loadline estimates the costs from short measurements (windows). In
-/// each window, one class has a larger share of the requests than in the mix.
+/// each measurement, one class has a larger share of the requests than in the mix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

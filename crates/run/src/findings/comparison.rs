@@ -16,7 +16,7 @@ pub struct Comparison {
     /// Name of the new runs.
     pub new: String,
     /// Differences between the old and the new runs besides the server under test, such as different machines, plans or
-    /// versions. Read these differences first.
+    /// versions. Readers should read these differences before the figures.
     pub differences: Vec<String>,
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,13 +62,13 @@ pub struct Comparison {
     /// comparison counts this as a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
-    /// Names of required figures that may have become worse by more than the threshold. The comparison stays undecided
-    /// because of these figures.
+    /// Names of required figures that may have become worse by more than the threshold. The figures in this list leave
+    /// the comparison undecided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Overall result of all figures.
     pub verdict: ComparisonResult,
-    /// Name of the figure that decided the result; absent if none did.
+    /// Name of the figure that decided the result; absent if no single figure decided it.
     pub decided_by: Option<String>,
     /// True if any figure became worse by more than the threshold, or the new server died.
     pub regression: bool,
@@ -115,12 +115,12 @@ pub enum FigureRole {
 }
 
 /// Order in which the measured windows of two live servers alternated. Each of the two servers has one window in each
-/// pair of windows. The seed fixes the order.
+/// pair of windows. The field `seed` determines the order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowOrder {
-    /// Seed of the order. In pair N, this seed plus N is the seed of arrivals and think times.
+    /// Seed of the order. This seed plus N is the seed of arrivals and think times in pair N.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
     /// true if the new server had the first set of CPUs. Pairs 1 and 2 together have exactly one true flag, and so have
@@ -131,7 +131,7 @@ pub struct WindowOrder {
     pub at_once: bool,
 }
 
-/// Curves of both sides. A curve without data is empty.
+/// Curves of both sides. A curve for which there is no data is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

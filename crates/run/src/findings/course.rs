@@ -1,5 +1,5 @@
-//! Findings about a load with a changing rate: the rates at which the server kept up. The crate `judge` fills these
-//! types, and the crate `report` prints their values.
+//! Findings about a load with a changing rate: the rates at which the server kept up. The crate `judge` computes the
+//! values of the types in this file, and the crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,8 +51,8 @@ pub struct CoursePart {
     /// into such periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. `p99_us` is
-    /// then the largest of the known percentiles, so it is a lower bound.
+    /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. In this case,
+    /// `p99_us` is the largest of the known percentiles, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1; absent in a short window.

@@ -91,8 +91,8 @@ pub struct Picks {
 pub struct Outcome {
     /// Complete responses with an expected status, per second; absent if no request completed in the measured window.
     pub good_rate: Option<f64>,
-    /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if no request was
-    /// made.
+    /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if the trial made
+    /// no request.
     pub failed_share: Option<f64>,
     /// True if the trial met the objective.
     pub held: bool,
@@ -152,7 +152,7 @@ impl LoadState {
 pub enum BreachKind {
     /// No request got a good answer.
     NothingCompleted,
-    /// Too many requests failed.
+    /// Too many requests of the trial failed.
     Errors,
     /// Throughput was too far below the offered load.
     Behind,
@@ -241,7 +241,7 @@ pub enum Failure {
     Expectation,
 }
 
-/// Levels of confidence in a verdict. No other type turns a confidence into a word.
+/// Levels of confidence in a verdict. Only this type turns a confidence into a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

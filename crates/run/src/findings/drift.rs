@@ -25,7 +25,7 @@ pub enum DriftMetric {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Drift {
-    /// The quantity that drifted.
+    /// Quantity whose drift this finding describes.
     #[serde(default)]
     pub of: DriftMetric,
     /// Counter of the gauge, summed over the server's processes; absent for other quantities.

@@ -51,7 +51,7 @@ pub struct HistoryChange {
     pub before: f64,
     /// Mean of the runs between this change and the next change, computed in the same way as `before`.
     pub after: f64,
-    /// Relative change of the mean. For a figure that is a share, the difference of the two means.
+    /// Relative change of the mean. For a figure that is a share, this is the difference of the two means.
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,
@@ -66,8 +66,8 @@ pub struct HistoryChange {
     /// True if later changes brought the figure back to its earlier level.
     pub undone: bool,
     /// True if the change decides the exit status: the change is new, for the worse, not undone, and large enough. A
-    /// change is large enough if it reaches `threshold`. For a figure that is itself a share, a change is large enough
-    /// if it reaches a fixed difference.
+    /// change of a figure other than a share is large enough if it reaches `threshold`. For a figure that is itself a
+    /// share, a change is large enough if it reaches a fixed difference.
     pub fails: bool,
 }
 

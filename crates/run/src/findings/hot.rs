@@ -17,7 +17,7 @@ pub struct HotFunction {
     #[serde(with = "Figure")]
     pub share: f64,
     /// Share (0 to 1) of the function, together with all functions that it calls, in the CPU time of all sampled user
-    /// code. Set for one function at most, and only if no function's own code explains the CPU time.
+    /// code. At most one function has this share, and only if no function's own code explains the CPU time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclusive: Option<f64>,
 }

@@ -1,4 +1,5 @@
-//! Conclusions of a run. The crate `judge` fills these types, and the crate `report` prints their values.
+//! Conclusions of a run. The crate `judge` computes the values of the types in this file, and the crate `report` prints
+//! them.
 
 pub(crate) mod bottleneck;
 pub(crate) mod capacity;

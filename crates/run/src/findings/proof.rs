@@ -13,8 +13,8 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// The lever of the bottleneck that the verdict names changed throughput (or the response time) as predicted.
     Proven,
-    /// The experiment agrees with the verdict, or found a cause that was unknown. The cause is not proven, because
-    /// loadline predicted no effect, or because no lever tests the cause directly.
+    /// The experiment agrees with the verdict, or found a cause that was unknown. If it found another cause, this cause
+    /// is not proven: loadline predicted no effect, or no lever tests the cause directly.
     Supported,
     /// The experiment contradicts the verdict: the bottleneck's lever had hardly any effect, or another cause has the
     /// effect. The field `why` of the experiment's result contains the measurements.
@@ -84,7 +84,7 @@ pub struct Proof {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
     /// Predicted share (0 to 1) of the resource in `prediction` in the growth of the response time, if every resource
-    /// became slower by the same factor. Absent for throughput.
+    /// became slower by the same factor. The share is absent for throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever that `prediction` names.
@@ -102,7 +102,7 @@ pub struct Proof {
     /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
     /// Stability of throughput apart from the effects of the levers, and recovery after the levers were switched off.
-    /// Absent if no lever was switched on and off in slots.
+    /// Absent if the experiment switched no lever on and off in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
     /// Measurements of one load, alternately with and without a lever.
@@ -117,7 +117,7 @@ pub struct Proof {
     pub untried: Vec<UnusedLever>,
 }
 
-/// ID of the lever that takes whole CPUs away from the server. This lever needs a trial of its own.
+/// ID of the lever that takes whole CPUs away from the server. The lever for whole CPUs needs a trial of its own.
 pub const CPU_COUNT_LEVER: &str = "server-cpu-count";
 
 impl Proof {
@@ -160,8 +160,8 @@ pub struct Steadiness {
     /// Throughput after all levers were switched off, divided by the mean throughput before, from which the effects of
     /// the levers are subtracted. Absent if too few slots follow the last use of a lever.
     pub back: Option<Estimate>,
-    /// True if throughput returned to its earlier level, within the noise. If false, the effects of the levers prove
-    /// nothing.
+    /// True if throughput returned to its earlier level, within the noise. If throughput did not return, the effects of
+    /// the levers prove nothing.
     pub is_back: Option<bool>,
 }
 
@@ -213,8 +213,8 @@ pub struct Effect {
     /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on, divided by the value with the lever off. The value is of the quantity that
-    /// [`Proof::of`] names, by default throughput.
+    /// Value with the lever on, divided by the value with the lever off. [`Proof::of`] names the quantity that these
+    /// values measure, by default throughput.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
@@ -325,14 +325,15 @@ pub struct ProofTrial {
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
     /// Response times of the requests due in each slot, without the time right after a lever was switched. Each pair
-    /// contains the index of a histogram bucket and the bucket's count. Every 64 buckets cover a factor of two, and the
-    /// first bucket ends at 1.024 us. Only open-loop loads record response times per slot.
+    /// contains the index of a histogram bucket and the bucket's count. Every 64 buckets of such a histogram cover a
+    /// factor of two, and the first bucket ends at 1.024 us. Only open-loop loads record response times per slot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
     /// Measured value after all levers were switched off, divided by its value in the slots in which no lever was on.
-    /// In a closed loop, the value is the throughput. For an open loop, the compared value is the median response time.
+    /// For a closed loop, the compared value is the throughput. For an open loop, the compared value is the median
+    /// response time.
     pub after: Option<f64>,
 }
 
@@ -378,12 +379,13 @@ pub struct LeverSlots {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
     /// Share of the resource that a CPU thief (a lever that takes CPU time) took while the thief was on, 0 to 1. Absent
-    /// for other levers.
+    /// for levers that are no CPU thieves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Upper bound on the share of time in which the server used or waited for the resource while the thief was off, 0
-    /// to 1. The bound counts the time in which any user of the resource ran or waited. Absent if not measured. Runs
-    /// before 25 November 2026 store a share of all CPUs here, which is a smaller number.
+    /// to 1. The measured bound includes the time in which any user of the resource ran or waited. Absent if this share
+    /// was not measured. Runs before 25 November 2026 store a share of all CPUs in this field, which is a smaller
+    /// number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
 }

@@ -23,7 +23,8 @@ pub struct Trust {
     pub held: Vec<String>,
     /// CPU time of the probe (the part of loadline that reads counters) as a share of one CPU.
     pub probe_share: Option<f64>,
-    /// Share of the run's time in which loadline measured, 0 to 1. The rest is start, warm-up, drain and other time.
+    /// Share of the run's time in which loadline measured, 0 to 1. The rest of the run's time is start, warm-up, drain
+    /// and other time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
     /// Division of the run's time among its activities.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Estimate;
 use crate::figure::Figure;
 
-/// Changes that the user asks about, all made at once. A field without a value means no change.
+/// Changes that the user asks about, all made at once. A quantity without a value does not change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -31,8 +31,8 @@ pub struct Change {
     /// Think time between a response and the next request, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_s: Option<f64>,
-    /// Rate of requests that arrive at random times (Poisson) and do not wait for responses, per second. These arrivals
-    /// replace the users.
+    /// Rate of requests that arrive at random times (Poisson) and do not wait for responses, per second. If a rate is
+    /// given, these arrivals replace the users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Server CPU time per request after the change, as a multiple of the time in the run: 0.8 is 20 % less.

@@ -61,7 +61,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A database that the server uses. Written as text, this value contains no password.
+/// A database that the server uses. A text made from this value contains no password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(with = "String"))]

@@ -23,7 +23,7 @@ impl Target {
         let matches = |entry: &&FixedAddresses| {
             entry.port == port && (entry.host == "*" || entry.host.eq_ignore_ascii_case(host))
         };
-        // An entry for this host takes precedence over an entry for all hosts.
+        // An address for this host takes precedence over an address for all hosts (`*`).
         let named = self.resolve.iter().filter(matches).min_by_key(|entry| entry.host == "*")?;
         Some(named.addresses.iter().map(|ip| SocketAddr::new(ip.to_canonical(), port)).collect())
     }

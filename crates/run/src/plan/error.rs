@@ -18,7 +18,7 @@ pub enum PlanError {
         file: String,
         /// Path of the value in the plan.
         what: &'static str,
-        /// Value that the plan gives.
+        /// Value that is out of range, as text.
         value: String,
         /// Allowed values, as advice to the user.
         advice: &'static str,
@@ -29,7 +29,7 @@ pub enum PlanError {
     Range {
         /// Path of the value in the plan.
         what: &'static str,
-        /// Value that the plan gives.
+        /// Value that is out of range, as text.
         value: String,
         /// Allowed values, as advice to the user.
         advice: &'static str,
@@ -88,8 +88,8 @@ fn flag(path: &&'static str) -> (&'static str, &'static str) {
 }
 
 impl PlanError {
-    /// Converts an error about a flag into an error about a value in the plan file `file`. Other errors stay as they
-    /// are.
+    /// Converts an error about a flag into an error about a value in the plan file `file`. Returns other errors
+    /// unchanged.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::Range { what, value, advice } => Self::InFile { file: file.into(), what, value, advice },

@@ -44,8 +44,8 @@ pub enum Intensity {
         /// the maximum load.
         #[serde(default)]
         think: ThinkTime,
-        /// Arrival process that starts connects, each on one of the D descriptors. If absent, each descriptor starts
-        /// its next connect after the pause `think`.
+        /// Arrival process that starts connects, each on one of the D descriptors. Without such a process, each
+        /// descriptor starts its next connect after the pause `think`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
     },
@@ -56,8 +56,8 @@ pub enum Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads. Peaks should stay below D/T (see [`Intensity::SClients`]). At a higher
-    /// rate, connects would have to wait for a free descriptor.
+    /// Connects per second over all threads. Peaks should stay below D/T (see [`Intensity::SClients`]). At a rate above
+    /// D/T, connects would have to wait for a free descriptor.
     pub rate: f64,
     /// Distribution of the connects over time.
     #[serde(default)]
@@ -123,9 +123,9 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// Returns the sum of several loads of one trial. Adds their connections, rates and descriptors. Takes pipeline,
-    /// think time, arrival process and connect timeout from the first load. Returns `None` if there are no loads, or if
-    /// the loads are of different kinds.
+    /// Returns the sum of several loads of one trial. Adds the connections, rates and descriptors of these loads. Takes
+    /// pipeline, think time, arrival process and connect timeout from the first load. Returns `None` if there are no
+    /// loads, or if the loads are of different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();
@@ -155,8 +155,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load generator needs only CPU time to keep to its plan. Only S-Clients are such a load,
-    /// because they do not wait for responses or connections.
+    /// Returns true if the load generator needs only CPU time to keep to its plan. Among all loads, only S-Clients need
+    /// only CPU time, because they do not wait for responses or connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }

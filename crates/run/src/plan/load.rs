@@ -16,8 +16,8 @@ use crate::{
 pub struct LoadPlan {
     /// Protocol and its settings.
     pub protocol: Protocol,
-    /// Requests that replace the request in the protocol's settings. The headers of the settings are added to each of
-    /// these requests.
+    /// Requests that replace the request in the protocol's settings. The headers in the protocol's settings are added
+    /// to each of these requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
     /// Times at which requests are due, read from a file. If such times are given, the rate in `intensity` is their
@@ -40,8 +40,8 @@ pub struct LoadPlan {
     /// True if each request has its own connection, which the client opens and closes.
     pub new_connections: bool,
     /// Number of connects per second of a closed loop. No connection sends requests before the last connection is open
-    /// or the measured window begins. With 0, all clients connect at once, or at times spread over the first think
-    /// time.
+    /// or the measured window begins. With a rate of 0, all clients connect at once, or at times spread over the first
+    /// think time.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
     /// Settings of a closed loop that opens its connections once and sends blocks of bytes over them; absent for other
@@ -54,7 +54,7 @@ pub struct LoadPlan {
     pub io: Io,
     /// Length of the measured window, seconds.
     pub duration_s: f64,
-    /// Maximum length of the warm-up, seconds. Warm-up ends earlier once the rate is steady.
+    /// Maximum length of the warm-up, seconds. The warm-up ends earlier, once the rate is steady.
     pub warmup_s: f64,
     /// Minimum length of the warm-up, seconds.
     pub least_warmup_s: f64,
@@ -95,7 +95,7 @@ pub struct LoadPlan {
     /// delayed acknowledgements uses this setting.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub quick_ack: bool,
-    /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. Used by an experiment on TCP windows.
+    /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. An experiment on TCP windows uses this setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
     /// Secret values for the placeholders in `protocol` and `requests`; never stored.
@@ -120,8 +120,8 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns true if the measured window begins at the start of the load. This is so for recorded times without a
-    /// warm-up.
+    /// Returns true if the measured window begins at the start of the load. This is the case for recorded times without
+    /// a warm-up.
     pub fn is_measured_from_its_begin(&self) -> bool {
         self.recorded().is_some() && self.warmup_s <= 0.0
     }

@@ -26,8 +26,8 @@ pub enum Protocol {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_first: Option<String>,
     },
-    /// Records of equal size from a file. A request is a header of 60 bytes. A response is a header of 60 bytes,
-    /// followed by the record.
+    /// Records of equal size from a file. A request is a header of 60 bytes. The server's response is a header of 60
+    /// bytes, followed by the record.
     Record {
         /// Bytes per record.
         record_bytes: u64,
@@ -83,7 +83,7 @@ pub enum Protocol {
         #[serde(default)]
         local: bool,
     },
-    /// WebSocket: each request is one message. By default, each response is one message, too.
+    /// WebSocket: each request is one message. By default, each response is one message of the server.
     Websocket {
         /// Path and query of the handshake.
         path: String,

@@ -5,7 +5,7 @@ use crate::{Plan, Run};
 impl Plan {
     /// Replaces all secrets by placeholders: user names and passwords in URLs, secret query values, bodies of request
     /// sets, and database passwords. Also replaces the values of well-known secret headers and of the headers in
-    /// `names`. Calling the function a second time changes nothing.
+    /// `names`. Calling this function a second time changes nothing.
     pub fn redact_secrets(&mut self, names: &[String]) {
         let secrets = &mut self.load.secrets;
         self.observe

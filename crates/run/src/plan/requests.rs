@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum number of requests per set. The limit exists because loadline stores the index of a request in 16 bits.
 pub const MAX_REQUESTS: usize = 65_535;
-/// Maximum number of classes with separate results. If a set has more classes, the classes with the lowest weights are
-/// joined to one class.
+/// Maximum number of classes with separate results. If a set of requests has more classes, the classes with the lowest
+/// weights are combined into one class.
 pub const MAX_CLASSES: usize = 64;
 /// Maximum number of requests that a run stores. Of a larger set, a run stores only the first requests and the total
 /// number.
@@ -52,7 +52,7 @@ pub struct RequestSet {
     /// Values for `{{column}}`. Of this table, a run stores only the names of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
-    /// Recorded times at which loadline sends the requests again. A run does not store these times.
+    /// Recorded times at which loadline sends the requests again. A run does not store the recorded times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTimes>,
 }
@@ -70,8 +70,8 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order in which the data rows are used.
     pub order: DataOrder,
-    /// Index of the first row that this process uses. `first` and `step` divide the rows among processes without
-    /// overlap.
+    /// Index of the first row that this process uses. The fields `first` and `step` divide the data rows among
+    /// processes without overlap.
     pub first: u64,
     /// Number of rows from one row of this process to the next row of this process; 0 means 1.
     pub step: u64,
@@ -98,7 +98,7 @@ pub enum DataOrder {
 pub struct RecordedTimes {
     /// Time since the previous request, microseconds; for the first request, time since the start.
     pub gaps_us: Vec<u64>,
-    /// Index of each request in `requests`; empty if only times were recorded.
+    /// For each recorded request, its index in `requests`; empty if only times were recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<u16>,
     /// Speed of the replay: 2 sends the requests twice as fast as recorded.
@@ -275,8 +275,8 @@ impl RequestSet {
         (kept, of.into_iter().map(|at| place[at]).collect())
     }
 
-    /// Returns the part of the set that a run stores: the first requests and the number of all requests. Data rows and
-    /// recorded times are left out.
+    /// Returns the part of the set that a run stores: the first requests and the number of all requests. The returned
+    /// part contains neither data rows nor recorded times.
     #[must_use]
     pub fn abridged(&self) -> Self {
         let requests: Vec<_> = self.requests.iter().take(MAX_STORED_REQUESTS).cloned().collect();

@@ -17,8 +17,8 @@ pub struct ConnectTo {
     pub(super) to: (String, Option<u16>),
 }
 
-/// Addresses to use for a host and port instead of the resolver's answer: `HOST:PORT:ADDRESS[,ADDRESS…]`. The host `*`
-/// matches all hosts.
+/// Addresses to use for a host and port instead of the resolver's answer: `HOST:PORT:ADDRESS[,ADDRESS…]`. If HOST is
+/// `*`, the addresses are used for all hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]

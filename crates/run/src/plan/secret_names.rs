@@ -1,7 +1,7 @@
 //! Recognizes secret values by their names, and tokens by their appearance.
 
-/// Headers with secret values (names in lower case). Headers whose name contains one of [`SECRET_WORDS`] are secret,
-/// too.
+/// Headers with secret values (names in lower case). In addition, a header is secret if its name contains one of
+/// [`SECRET_WORDS`].
 pub const SECRET_HEADERS: &[&str] = &[
     "authorization",
     "proxy-authorization",

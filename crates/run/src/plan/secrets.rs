@@ -1,7 +1,8 @@
 //! Keeps secrets in memory only. A plan contains placeholders such as `<redacted:1a2b3c4d>` instead. The digits are the
 //! beginning of a SHA-256 digest of the secret value and a random salt of this process. Because of the salt, nobody can
-//! find the value by hashing guesses, and equal values have different placeholders in different runs. The values are in
-//! [`Secrets`], which is never stored. Only requests use the values (see [`crate::LoadPlan::revealed`]).
+//! find the value by hashing guesses, and equal values have different placeholders in different runs. The secret values
+//! are in [`Secrets`], which is never stored. Secret values are used only for requests (see
+//! [`crate::LoadPlan::revealed`]).
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -15,8 +16,8 @@ use super::secret_names::{is_secret_header, is_secret_parameter};
 use super::tokens::hide_tokens_of_command;
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Minimum length of a secret that loadline searches for in free text. Shorter secrets would also be found in ordinary
-/// words.
+/// Minimum length of a secret that loadline searches for in free text. Texts as short as this would also be found in
+/// ordinary words.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
@@ -28,7 +29,7 @@ const DIGITS: usize = 8;
 #[derive(Clone, Default, PartialEq)]
 pub struct Secrets {
     by_placeholder: BTreeMap<String, String>,
-    /// Data rows for requests.
+    /// Data rows for the requests of the load, which may be secret.
     rows: Vec<Vec<String>>,
 }
 
@@ -71,7 +72,8 @@ impl Secrets {
         out
     }
 
-    /// Appends one `name=value` of a query and the separator after it. Replaces a secret value by a placeholder.
+    /// Appends one `name=value` of a query and the separator after it. If the value is secret, replaces it by a
+    /// placeholder.
     fn redact_parameter(&mut self, piece: &str, out: &mut String) {
         let (parameter, end) = match piece.char_indices().last() {
             Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),

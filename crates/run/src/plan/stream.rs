@@ -19,7 +19,7 @@ pub struct StreamPlan {
     /// without this event counts as broken. Empty if a stream ends where its answer ends.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub end: String,
-    /// Longest time between two events, seconds. A stream with a longer gap counts as stalled.
+    /// Longest time between two events, seconds. A stream with a longer gap between events counts as stalled.
     pub stall_s: f64,
 }
 

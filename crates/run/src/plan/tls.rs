@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TlsPlan {
-    /// Name that the server's certificate must have, sent as SNI. If empty, this is the host of the target.
+    /// Name that the server's certificate must have, sent as SNI. If the name is empty, the certificate must have the
+    /// name of the target's host.
     pub server_name: String,
     /// File with trusted certificates (PEM); absent to trust the system's certificates.
     pub ca_file: Option<String>,

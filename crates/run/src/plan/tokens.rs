@@ -100,7 +100,7 @@ impl State {
         let name = word.trim_start_matches('-');
         let option = self.has_options && word.starts_with('-');
         *self = Self { named: is_secret_name(name), option, ..self.fresh() };
-        // "Bearer" always announces a token.
+        // The word "Bearer" always announces a token.
         self.expected = word.eq_ignore_ascii_case("bearer");
         self.announced = self.expected;
         if hidden { HIDDEN } else { word }

@@ -19,7 +19,7 @@ use crate::{CounterId, Kind, Reading, Window, counter};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Time of each sample in seconds since the start of the load, or since the start of the observation if there is no
-    /// load. Negative for samples before this start.
+    /// load. Samples before this start have negative times.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub t_s: Vec<f64>,
     /// Values, one column per counter and instance.
@@ -148,7 +148,8 @@ impl Recording {
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
-        // A recording without columns has only times. Merging it would add rows without values.
+        // A recording without columns has only times. Merging a recording without columns would add rows without
+        // values.
         if other.columns.is_empty() {
             return;
         }
@@ -191,7 +192,7 @@ impl Recording {
     }
 
     /// Appends later samples and returns true, if both recordings have the same columns in the same order, or if this
-    /// recording is empty. Otherwise changes nothing and returns false.
+    /// recording is empty. If neither is the case, changes nothing and returns false.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;

@@ -50,7 +50,7 @@ pub struct Run {
     #[serde(with = "crate::trial::axes")]
     #[cfg_attr(test, schemars(with = "Vec<crate::trial::axes::Written<'static>>"))]
     pub trials: Vec<Trial>,
-    /// Conclusions. When a newer version reads an old run, it computes the conclusions again.
+    /// Conclusions. When a newer version of loadline reads an old run, it computes the conclusions again.
     pub findings: Findings,
     /// Notes for the user.
     pub notes: Vec<Note>,
@@ -157,7 +157,7 @@ pub enum RunDirError {
     Io {
         /// Operation that failed.
         what: &'static str,
-        /// File that the operation used.
+        /// File or directory that the failed operation used.
         path: String,
         /// Error from the system.
         source: std::io::Error,
@@ -169,7 +169,7 @@ pub enum RunDirError {
     Write {
         /// File that could not be written.
         path: String,
-        /// Length of the file.
+        /// Length of the file that could not be written, bytes.
         bytes: usize,
         /// Error from the system, which the message explains.
         error: std::io::Error,
@@ -203,7 +203,7 @@ pub enum RunDirError {
         "{path} has format {found:?}, this version reads {FORMAT:?}; use the loadline that wrote it, or a newer one"
     )]
     Format {
-        /// File that has another format.
+        /// Path of the file, which has another format.
         path: String,
         /// Format of the file.
         found: String,
@@ -220,8 +220,8 @@ impl RunDirError {
     }
 }
 
-/// Returns words for a write error that a full resource caused, such as a full disk. For other errors, returns the
-/// system's error text.
+/// Returns words for a write error that a full resource caused, such as a full disk. For an error with another cause,
+/// returns the system's error text.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),

@@ -9,11 +9,11 @@ use serde::{Deserialize, Deserializer};
 
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// Maximum size of `run.json`, bytes. This size is enough for one day of samples from a busy host. A machine with 2 GB
-/// of memory can read a run of this size.
+/// Maximum size of `run.json`, bytes. The maximum is enough for one day of samples from a busy host. A machine with 2
+/// GB of memory can read a run of this size.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials. The limit exists because all conclusions use every trial, and every table has a row for
-/// it.
+/// Maximum number of trials. The number is limited because all conclusions use every trial, and every table has a row
+/// for each trial.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.
@@ -174,7 +174,7 @@ pub(super) fn check_weight(name: &str, text: &str) -> Result<(), RunDirError> {
     fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])
 }
 
-/// Returns an error for the first count that exceeds its limit. Without these limits, a file of at most
+/// Returns an error for the first of `counts` that exceeds its limit. Without limits on these counts, a file of at most
 /// [`MAX_RUN_BYTES`] could take ten times its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
     let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };

@@ -32,7 +32,7 @@ impl AnswerTime {
     }
 
     /// Returns true for the times that belong to the events of a stream. A request without an answer has no times of
-    /// events.
+    /// stream events.
     pub const fn is_of_events(self) -> bool {
         matches!(self, Self::FirstEvent | Self::Gap)
     }

@@ -19,8 +19,8 @@ pub struct Blocks {
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 to send right after each response.
     pub block_rate_bytes_per_s: f64,
-    /// Number x of the original client (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on a connection,
-    /// closes it, and does not open it again. With 0, the client sends until the trial ends.
+    /// Number x of the original client (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on each connection,
+    /// closes it, and does not open it again. With x = 0, the client sends until the trial ends.
     pub sends_per_connection: u32,
     /// True to copy three details of the client by A. Jones and J. Ohlund (2002). The pause between sends is computed
     /// with integer arithmetic, connects are spaced by this pause, and the client closes first.

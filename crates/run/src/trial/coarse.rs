@@ -44,7 +44,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     /// bucket also holds requests that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
-    /// Returns the index of the bucket for a duration in nanoseconds. The index is less than [`Buckets::BUCKETS`].
+    /// Returns the index of the bucket for a duration in nanoseconds. The returned index is less than
+    /// [`Buckets::BUCKETS`].
     #[inline]
     pub fn bucket(ns: u64) -> usize {
         if ns < LOWEST_NS {

@@ -13,7 +13,7 @@ pub struct HostLoad {
     pub host: String,
     /// Number of generators that reported their results.
     pub agents: u32,
-    /// Number of requests that these generators completed.
+    /// Number of requests that the generators of this host completed.
     pub completed: u64,
     /// Share of the planned load that the generators of this host had to make, 0 to 1.
     #[serde(with = "Figure")]

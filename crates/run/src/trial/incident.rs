@@ -43,7 +43,7 @@ pub enum IncidentKind {
     RefusedAtRest,
     /// The server or the network stopped responding, even to a single request after the load.
     ServerUnreachable,
-    /// A signal stopped a generator.
+    /// A signal stopped a process of the generator.
     GeneratorStopped,
     /// A generator ended early, and its counts are lost.
     GeneratorEnded,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::values::{StoredValue, ValueName, Values, with_values};
 use crate::Intensity;
 
-/// Settings of a trial that the plan does not contain. A setting is absent if it does not apply to the trial.
-/// Experiments add values under their own names.
+/// Settings of a trial that the plan does not contain. A setting is absent if it does not apply to the trial. An
+/// experiment can add further values under its own names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Key {
     /// Class of requests that had a larger share in this trial than in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Name of the chart line to which this trial adds a point.
+    /// Name of the line in the experiment's chart to which this trial adds a point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// Values set by an experiment.
@@ -38,7 +38,7 @@ pub struct Key {
 with_values!(Key);
 
 impl Key {
-    /// Returns all numbers by name.
+    /// Returns all numbers among the settings, by name.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         let fields = [
             ("record_bytes", self.record_bytes.map(|n| n as f64)),

@@ -42,8 +42,8 @@ pub struct Measured {
     /// Requests completed per second in each slot (period of equal length) of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the open-loop requests that were due in each slot. `run.json` contains these times in the
-    /// experiment's result instead.
+    /// Response times of the open-loop requests that were due in each slot. In `run.json`, these times are in the
+    /// experiment's result, and not in the trial.
     #[serde(skip)]
     pub slot_times: Vec<SlotHist>,
     /// Completed, failed and late requests in each tenth of a second. loadline checks the limits of the objective with
@@ -58,9 +58,9 @@ pub struct Measured {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
     /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. The share
-    /// includes neither idle time nor the CPU time of the server, the upstream services and the generator. The list has
-    /// one value for each tenth of a second, from the start of the load to the end of the window. With several
-    /// machines, this is the largest share of any machine. Empty if unknown.
+    /// includes neither idle time nor the CPU time of the server, the upstream services and the generator. The list
+    /// `others` has one value for each tenth of a second, from the start of the load to the end of the window. With
+    /// several machines, each value is the largest share of any machine. The list is empty if the share is unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,
     /// Information about the opening of the connections; absent unless the load opened them one after the other.

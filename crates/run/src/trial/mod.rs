@@ -62,13 +62,13 @@ pub enum TrialKind {
     Overload,
     /// One measurement of an experiment (`loadline lab`).
     Experiment,
-    /// Trial in which an experiment switched levers on and off in slots (periods of equal length). The trial's rates
-    /// therefore mix several states.
+    /// Trial in which an experiment switched levers on and off in slots (periods of equal length). The rates of such a
+    /// trial therefore mix several states.
     Proof,
     /// Observation of a server under external load, without a generator.
     Watched,
-    /// Short measurement with kept connections, or with one connection per request. Both kinds alternate, to measure
-    /// the cost of a handshake.
+    /// Short measurement with kept connections, or with one connection per request. The two kinds of connections
+    /// alternate, to measure the cost of a handshake.
     Handshakes,
     /// Short measurement in which one class has a larger share of the requests, to find the server's cost of each
     /// class.
@@ -108,8 +108,8 @@ pub struct Trial {
     pub results: Results,
     /// Requested intensity, summed over all loads.
     pub intensity: Intensity,
-    /// Rates that the user set by hand during an open loop. `intensity` contains the mean of these rates over the
-    /// measured window.
+    /// Rates that the user set by hand during an open loop. The field `intensity` of the trial contains the mean of
+    /// these rates over the measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<RateChange>,
     /// Counts of the whole trial.
@@ -124,11 +124,12 @@ pub struct Trial {
     /// `new_connections`, the time of a closed loop starts at the connect.
     pub latency_us: Summary,
     /// Time to the first byte of the answer, measured from the same start as `latency_us`. If every answer arrived in
-    /// one piece, both summaries are equal, and `histograms` has no `first_byte`. Absent in runs of earlier versions.
+    /// one piece, this summary equals `latency_us`, and `histograms` has no `first_byte`. Absent in runs of earlier
+    /// versions.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_byte_us: Summary,
-    /// Time to the first event of a stream, measured from the same start as `latency_us`. Absent if the answers are no
-    /// streams.
+    /// Time to the first event of a stream, measured from the same start as `latency_us`. The summary is absent if the
+    /// answers are no streams.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_event_us: Summary,
     /// Time between an event of a stream and the next event. The gap is 0 between events that arrived in one read.
@@ -206,7 +207,7 @@ pub struct Trial {
     /// Client sides of the other generator hosts, with their counters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub client_hosts: Vec<Side>,
-    /// Results of each host's generators. Empty if all generators ran on the host that started the run.
+    /// Results of each host's generators. The list is empty if all generators ran on the host that started the run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub host_loads: Vec<HostLoad>,
     /// Server side; absent if its counters cannot be read.
@@ -299,7 +300,7 @@ pub struct Rates {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steady {
-    /// True if the test found the load to be steady.
+    /// True if the steady-state test found the load to be steady.
     pub steady: bool,
     /// Length of the warm-up, seconds.
     #[serde(with = "Figure")]

@@ -1,5 +1,5 @@
-//! Recognizes servers that close connections without announcing it. The next request on each of these connections
-//! fails.
+//! Recognizes servers that close connections without announcing it. On each connection that such a server closed, the
+//! next request fails.
 
 use crate::{ErrorKind, FailureKind, Tally, Trial};
 
@@ -59,7 +59,8 @@ impl Trial {
     }
 }
 
-/// Returns true if lost connections had very different numbers of answers. Older runs do not contain these numbers.
+/// Returns true if lost connections had very different numbers of answers. Runs of older versions do not contain the
+/// numbers of answers on lost connections.
 fn ends_at_random(tally: &Tally) -> bool {
     let lost = tally.lost_connections as f64;
     let mean = tally.answers_before_loss as f64 / lost.max(1.0);

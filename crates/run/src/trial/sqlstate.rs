@@ -99,7 +99,7 @@ const SQLSTATES: &[&str] = &[
     "other SQLSTATE",
 ];
 
-/// Returns the status of a SQLSTATE code. Codes that have no row share the status of their class.
+/// Returns the status of a SQLSTATE code. A code that has no row in `SQLSTATES` gets the status of its class.
 pub fn sqlstate_status(code: &str) -> u16 {
     let class = code.get(..2).unwrap_or_default();
     let is_code = |row: &&str| row.split(' ').next() == Some(code);

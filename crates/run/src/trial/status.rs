@@ -33,8 +33,8 @@ pub const STATUS_CLASSES: [&str; 23] = [
     "ERROR",
 ];
 
-/// Returns the class of a status as an index into [`STATUS_CLASSES`]. The argument is an HTTP status, a gRPC status
-/// plus [`GRPC_STATUS`], or the status of a SQLSTATE code. A gRPC status without a name counts as `UNKNOWN`.
+/// Returns the class of a status as an index into [`STATUS_CLASSES`]. The status is an HTTP status, a gRPC status plus
+/// [`GRPC_STATUS`], or the status of a SQLSTATE code. A gRPC status without a name counts as `UNKNOWN`.
 pub const fn status_class(status: u16) -> usize {
     match status {
         0..200 => 0,

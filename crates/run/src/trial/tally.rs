@@ -32,12 +32,12 @@ pub struct Tally {
     /// Number of failures of each kind.
     pub errors: Errors,
     /// Number of requests that were due according to the plan. The number equals `sent` unless the generator fell
-    /// behind or connections failed.
+    /// behind, or connections failed.
     pub due: u64,
     /// Number of requests without a response when the drain ended.
     pub unanswered: u64,
-    /// Number of connections that the client considered established but that never got a response. SYN cookies are one
-    /// possible cause.
+    /// Number of connections that the client considered established but that never got a response. SYN cookies on the
+    /// server are one possible cause of such connections.
     pub phantom: u64,
     /// Number of idle connections that the server closed.
     pub closed_by_server: u64,
@@ -77,9 +77,9 @@ pub struct Tally {
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
     /// Number of requests that the server left unprocessed when it closed a connection. In HTTP/2, unprocessed requests
-    /// are those after the last stream that a GOAWAY names. In HTTP/1, they were pipelined after an answer with
-    /// `Connection: close`. The client sent each of these requests again on another connection, with its original
-    /// intended start. `sent` counts a request that was sent again only once.
+    /// are those after the last stream that a GOAWAY names. In HTTP/1, unprocessed requests were pipelined after an
+    /// answer with `Connection: close`. The client sent each unprocessed request again on another connection, with its
+    /// original intended start. `sent` counts a request that was sent again only once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
     /// Number of requests that the client sent again after a close that `keep_alive_races` counts, with their original
@@ -101,8 +101,8 @@ pub struct Tally {
     /// text, and surplus answers. Messages without a request do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
-    /// Number of responses on connections on which the server later sent an answer without a request. Some of these
-    /// responses may themselves be answers without a request.
+    /// Number of responses on connections on which the server later sent an answer without a request. Some of the
+    /// counted responses may themselves be answers without a request.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub doubtful_answers: u64,
     /// Number of completed protocol handshakes.
@@ -257,7 +257,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns true if the failure is one of a connect, before any request began.
+    /// Returns true if the failure is the failure of a connect, before any request began.
     pub const fn is_of_connect(self) -> bool {
         use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed | ClientPorts | ClientFds)

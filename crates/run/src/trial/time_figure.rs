@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 pub enum TimeFigure {
     /// The time is known exactly.
     Exact(f64),
-    /// Only a lower bound is known. The exact value is unknown, because too many requests were not answered.
+    /// Only a lower bound of the time is known. The exact value is unknown, because too many requests were not
+    /// answered.
     AtLeast(f64),
     /// Neither the value nor a lower bound is known.
     Unknown,
@@ -108,7 +109,7 @@ impl LowerBounds {
         self.0 & (1 << figure as u8) != 0
     }
 
-    /// Returns the figures that are lower bounds.
+    /// Returns the figures in the set, which are lower bounds.
     pub fn iter(self) -> impl Iterator<Item = SummaryFigure> {
         SummaryFigure::ALL.into_iter().filter(move |figure| self.contains(*figure))
     }

@@ -37,7 +37,7 @@ impl<T> Copy for ValueName<T> {}
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Stores whole numbers without a fraction. Equal numbers then have equal texts.
+    /// Stores whole numbers without a fraction. Equal numbers therefore have equal texts in the file.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())
@@ -45,7 +45,7 @@ impl From<BTreeMap<String, Value>> for Values {
 }
 
 impl Values {
-    /// Returns the value with this name; `None` without a value, or if the value has another type.
+    /// Returns the value with the name `name`; `None` if there is no such value, or if it has another type.
     pub fn get<T: StoredValue>(&self, name: ValueName<T>) -> Option<T> {
         T::read(self.0.get(name.0)?)
     }
@@ -58,7 +58,8 @@ impl Values {
         }
     }
 
-    /// Returns the value with this name as a number; true is 1 and false is 0. Returns `None` for other values.
+    /// Returns the value with this name as a number; true is 1 and false is 0. Returns `None` for a value that is
+    /// neither a number nor a boolean.
     pub fn number(&self, name: &str) -> Option<f64> {
         as_number(self.0.get(name)?)
     }

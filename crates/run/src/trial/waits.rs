@@ -110,7 +110,7 @@ pub struct WaitGroup {
     /// Mean number of threads in this group.
     #[serde(with = "Figure")]
     pub threads: f64,
-    /// Share of these threads in all threads of the processes, 0 to 1.
+    /// Share of the threads in this group in all threads of the processes, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -122,10 +122,10 @@ pub struct WaitGroup {
 pub struct WaitProcess {
     /// Name of the processes, as in [`WaitGroup::process`].
     pub process: String,
-    /// Mean number of processes.
+    /// Mean number of processes with this name.
     #[serde(with = "Figure")]
     pub processes: f64,
-    /// Mean number of threads.
+    /// Mean number of threads of these processes.
     #[serde(with = "Figure")]
     pub threads: f64,
     /// Share of time in which the busiest thread ran or was ready to run, 0 to 1.
@@ -219,7 +219,7 @@ pub struct TitleGroup {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClientConnections {
-    /// Number of readings.
+    /// Number of times that loadline read the states of the connections.
     pub readings: u64,
     /// Mean number of accepted connections.
     #[serde(with = "Figure")]
@@ -275,7 +275,7 @@ pub struct WaitProfile {
     /// Length of the sampled time, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Number of rounds. A round reads each thread once.
+    /// Number of rounds in which loadline sampled the threads. A round reads each thread once.
     pub rounds: u64,
     /// Number of thread samples.
     pub samples: u64,

@@ -26,15 +26,15 @@ pub enum AgentSpec {
         /// True to start as soon as possible, without waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// Contents of the files named in the plan, by path, in base64. The task contains the contents, because the
-        /// agent may run on another host.
+        /// Contents of the files named in the plan, by path, in base64. The task includes the contents of these files,
+        /// because the agent may run on another host.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// True to add [`TickDetail`] to some ticks, for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send every [`Tick`] that the load produces, and not only ten per second. Only loads with few agents
-        /// set this flag.
+        /// True to send every [`Tick`] that the load produces, and not only ten per second. The conductor sets this
+        /// flag only for loads with few agents.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
@@ -44,7 +44,7 @@ pub enum AgentSpec {
     Serve {
         /// Settings of the server.
         plan: ServePlan,
-        /// True if the conductor (the loadline process that the user started) is on another host. The agent then also
+        /// True if the conductor (the loadline process that the user started) is on another host. If so, the agent also
         /// ends if it gets no input for a time, because the connection may be broken. A server on the conductor's own
         /// host keeps running, because the conductor may only be suspended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -54,8 +54,8 @@ pub enum AgentSpec {
     Command {
         /// Command for the shell.
         shell: String,
-        /// True if the parent process is another agent with this task. If somebody kills one of the two agents, the
-        /// other agent ends the processes of the server.
+        /// True if the parent process is another agent, which has the same task. If one of the two agents is killed,
+        /// the other agent ends the processes of the server.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
         /// CPUs that the processes may use; empty for all.
@@ -246,7 +246,7 @@ fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> B
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Maximum number of histograms per agent. An agent of this version has fewer.
+/// Maximum number of histograms per agent. An agent of this version sends fewer histograms.
 const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
@@ -292,8 +292,8 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at one moment. This is the moment at which the server closed the largest
-    /// number of connections.
+    /// Connections that the server closed at one moment. At this moment, the server closed more connections than at any
+    /// other moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
@@ -315,8 +315,8 @@ pub struct LoadPart {
     /// `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Service times of requests without an answer in the measured window, counted from the send. Empty if the
-    /// generator sends every request when it is due.
+    /// Service times of requests without an answer in the measured window, counted from the send. The times are empty
+    /// if the generator sends every request when it is due.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.

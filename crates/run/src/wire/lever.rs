@@ -16,7 +16,7 @@ pub struct SlotPlan {
     /// Length of a slot, seconds.
     pub slot_s: f64,
     /// Time at the start of each slot that is not measured, seconds. In this time, the queues that the previous slot
-    /// left drain.
+    /// caused drain.
     pub settle_s: f64,
     /// Number of slots in this plan.
     pub count: u32,
@@ -70,8 +70,8 @@ pub struct LeverPlan {
     /// Share of each CPU that the lever takes; 0 means a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// True if the processes are mostly idle. Only the lever's own measurement can then show how much CPU time the
-    /// lever took.
+    /// True if the processes are mostly idle. With idle processes, only the lever's own measurement can show how much
+    /// CPU time the lever took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.

@@ -1,5 +1,5 @@
-//! Protocol between the conductor (the loadline process that the user started) and its agents. They exchange JSON
-//! lines, without shared memory or a common clock.
+//! Protocol between the conductor (the loadline process that the user started) and its agents. Conductor and agents
+//! exchange JSON lines, without shared memory or a common clock.
 //!
 //! An agent is a process `loadline agent`. The agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line
 //! and then [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. After its
@@ -92,8 +92,8 @@ pub enum AgentCommand {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },
-    /// New rate of an open loop, chosen by the user during the load. Other loads and loads with planned stages ignore
-    /// this command.
+    /// New rate of an open loop, chosen by the user during the load. Loads other than open loops, and loads with
+    /// planned stages, ignore this command.
     Rate {
         /// Factor for the plan's rate. The agent limits the factor to 0.001 to 1000.
         factor: f64,
@@ -125,7 +125,7 @@ pub enum AgentCommand {
     SoFar,
     /// End of the trial for an observer, which then reports its data.
     Collect,
-    /// Request to a server for its counts so far. Load agents ignore this request.
+    /// Request to a server for its counts so far. Load agents ignore a request for counts.
     Count,
     /// Request to stop at once and report.
     Stop,
@@ -190,7 +190,7 @@ pub enum AgentReport {
     Part(Box<LoadPart>),
     /// Answer to a question about the server.
     Server(Box<ServerAnswer>),
-    /// A lever works on the agent's host. For a lever that does not work, the agent reports [`AgentReport::Failed`]
+    /// A lever works on the agent's host. If the lever does not work, the agent reports [`AgentReport::Failed`]
     /// instead.
     LeverWorks(LeverCheck),
     /// Final results of a lever agent.

@@ -26,7 +26,7 @@ pub struct ObserverSpec {
     pub host: String,
     /// Side to which the processes belong.
     pub role: Role,
-    /// IDs of the processes to observe. The observer also follows their children.
+    /// IDs of the processes to observe. The observer also follows the children of these processes.
     pub processes: Vec<u32>,
     /// Process whose network namespace has the network counters to read; absent for the observer's own namespace.
     pub netns_pid: Option<u32>,

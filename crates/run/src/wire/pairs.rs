@@ -1,5 +1,5 @@
-//! Writes maps with numeric keys as lists of pairs. JSON keys must be strings, and serde cannot turn strings back into
-//! numbers inside a tagged enum.
+//! Writes maps with numeric keys as lists of pairs. JSON keys must be strings, and inside a tagged enum, serde cannot
+//! turn these strings back into numbers.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@ use crate::{Address, HostInfo, ObserverSpec};
 pub struct WatchSpec {
     /// Task of the observer. If `find` is set, the observer finds the processes and the listener itself.
     pub observer: ObserverSpec,
-    /// Address of the server. The observer finds the processes that listen at this address, and watches them. Absent to
-    /// watch only the processes in `observer`.
+    /// Address of the server. The observer finds the processes that listen at this address, and watches them. Absent if
+    /// the observer watches only the processes in `observer`.
     pub find: Option<Address>,
 }
 

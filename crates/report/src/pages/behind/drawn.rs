@@ -1,6 +1,6 @@
 //! Drawing of the chain of upstream services. The drawing contains the first few services, and each service with a full
-//! resource. For a service with a full resource, it also contains the services on the path from the client to this
-//! service.
+//! resource. For each full resource, the drawing also contains the services on the path from the client to the service
+//! with this resource.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};

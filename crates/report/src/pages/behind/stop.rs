@@ -5,7 +5,7 @@ use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad}
 use super::super::cpus::cpus;
 use super::super::pick;
 
-/// A service in the chain. Unknown figures are `None`.
+/// A service in the chain. A figure that is unknown is `None`.
 #[derive(Default)]
 pub(super) struct Stop {
     /// Name of the service: `client`, `server` or an address.
@@ -98,9 +98,9 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// Returns the name and utilization of an upstream's busiest device: its CPUs or a thread. If the limit is the CPU
-/// quota, returns the share of periods in which the quota ran out. If the CPUs limit the upstream service, returns the
-/// utilization of the CPUs. If a lock limits the upstream service, returns the service's CPU time, in CPUs.
+/// Returns the name and utilization of an upstream's busiest device: its CPUs or a thread. If the CPU quota limits the
+/// upstream service, returns the share of periods in which the quota ran out. If the CPUs limit the upstream service,
+/// returns the utilization of the CPUs. If a lock limits the upstream service, returns the service's CPU time, in CPUs.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));

@@ -108,8 +108,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count: tracked connections"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max: most tracked connections"),
     // Queueing disciplines: the instance is `device kind handle` for the root of a device, such as `eth0 tbf 8001:`.
-    // For another discipline, the instance is `device kind handle in parent`. The counters of the root include the
-    // packets of the device's other disciplines.
+    // For a discipline that is not the root, the instance is `device kind handle in parent`. The counters of the root
+    // include the packets of the device's other disciplines.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2: bytes sent"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets sent"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2: bytes that wait in the queue"),
@@ -124,7 +124,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("memory.slab", "Memory", Bytes, Gauge, "/proc/meminfo Slab: memory of kernel objects"),
     c("memory.swap_in", "Memory", Pages, Cumulative, "/proc/vmstat pswpin: pages read from swap"),
     c("memory.swap_out", "Memory", Pages, Cumulative, "/proc/vmstat pswpout: pages written to swap"),
-    // Limits of the client's side.
+    // Limits on the sockets of the client's host.
     c("ports.range", "Ports", Count, Gauge, "net/ipv4/ip_local_port_range: local ports of an address pair"),
     // Counters of loadline's own observer process.
     c("probe.cpu", "Probe", Microseconds, Cumulative, "CPU time spent on taking samples"),

@@ -12,7 +12,7 @@ pub(crate) use self::samples::Samples;
 use crate::figure::Figure;
 use crate::{Absence, CounterId, Peak};
 
-/// Counter samples of all sides of a run. Older versions stored these samples within each side.
+/// Counter samples of all sides of a run. Older versions stored the samples of each side within this side of a trial.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -79,10 +79,10 @@ enum StoredColumns {
     /// Index of a group in `groups`. Every sample of a column in this group equals the column's start value.
     Unchanged(usize),
     /// Index of a group in `groups`, its set of samples (0 for all), and an entry for each column. If all values of a
-    /// column are equal, its entry is one number: the difference from the start value. If the values of a column
-    /// differ, its entry is a list with one difference per sample. In such a list, the first difference is from the
-    /// start value, and each further difference is from the sample before. If differences would not be exact, the entry
-    /// of a column contains the values themselves.
+    /// column are equal, the column's entry is one number: the difference from the start value. If the values of a
+    /// column differ, its entry is a list with one difference per sample. In such a list, the first difference is from
+    /// the start value, and each further difference is from the sample before. If differences would not be exact, the
+    /// entry of a column contains the values themselves.
     Changed(usize, usize, Vec<Samples>),
 }
 

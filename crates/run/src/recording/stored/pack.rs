@@ -79,7 +79,8 @@ impl<'a> Packer<'a> {
         })
     }
 
-    /// Returns the index of a group. The first values of a new group become its start values.
+    /// Returns the index of the group for these columns, and adds the group if it is new. The first values of a new
+    /// group become its start values.
     fn group(&mut self, columns: &[Present<'a>], values: &[Vec<f64>]) -> usize {
         let instances: Vec<usize> = columns.iter().map(|(column, _)| self.instance(&column.instance)).collect();
         let Some((column, _)) = columns.first() else { return 0 };

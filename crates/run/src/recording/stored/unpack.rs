@@ -91,8 +91,8 @@ impl StoredRecording {
         }
     }
 
-    /// Places the values at the samples in `rows`, and `None` at the other samples. Without `rows`, all samples have
-    /// values.
+    /// Places the values at the samples in `rows`, and `None` at the other samples. If `rows` is `None`, all samples
+    /// have values.
     fn spread(&self, rows: Option<&Vec<usize>>, values: Vec<f64>) -> Vec<Option<f64>> {
         let Some(rows) = rows else { return values.into_iter().map(Some).collect() };
         let mut all = vec![None; self.t_s.len()];

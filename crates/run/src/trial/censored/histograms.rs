@@ -26,8 +26,9 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 }
 
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
-/// time. A request in flight at the end of the window counts with its age, even if its first byte has arrived. Times of
-/// events need no ages, because the generator records an unfinished time itself at the end.
+/// time. A request in flight at the end of the window counts with its age, even if its first byte has arrived. For
+/// times of events, the ages of requests in flight are not needed, because the generator records an unfinished time
+/// itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
@@ -37,7 +38,7 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(answered.into_iter().flat_map(recorded)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Runs of older versions did not record the requests in flight at the start of the window. In these runs, an age at
+    // Runs of older versions did not record the requests in flight at the start of the window. For such runs, an age at
     // the end of the window is used only if it is longer than every answered request. An age longer than every answered
     // request shows a stall.
     let longest = answered.map_or(0, |hist| hist.histogram().max());

@@ -2,10 +2,10 @@
 //!
 //! A request that failed was never answered, so its response time counts as longer than any finite time. For a failed
 //! request, only the time until the failure is known. A request in flight at the end of the window takes at least its
-//! age. A request that is still in flight is part of the sample for times up to its age, but not for longer times
-//! (product-limit estimate: Kaplan and Meier 1958). A request that is already in flight at the start of a window joins
-//! the sample at the age that it has at that moment. Under a steady load, the requests in flight at the start of the
-//! window balance the requests in flight at its end. Under a steady load, the estimate is therefore the plain
+//! age. A request that is still in flight is part of the sample for times up to its age, but not for longer times. This
+//! is the product-limit estimate (Kaplan and Meier 1958). A request that is already in flight at the start of a window
+//! joins the sample at the age that it has at that moment. Under a steady load, the requests in flight at the start of
+//! the window balance the requests in flight at its end. Under a steady load, the estimate is therefore the plain
 //! distribution of the requests that ended in the window. A request that is in flight throughout the window and gets no
 //! answer until the end of the drain counts as failed.
 //!
@@ -27,14 +27,14 @@ struct Counts {
     answered: u64,
     /// Number of requests that failed after exactly this time.
     failed: u64,
-    /// Requests that the server refused after this time.
+    /// Number of requests that the server refused after exactly this time.
     refused: u64,
     /// Number of requests of this age at the end of the window, minus the number of requests of this age at its start.
     left: i64,
 }
 
-/// Times of answered requests, and lower bounds of the times of all other requests. Merging the times of several
-/// threads, hosts or windows adds their counts.
+/// Times of answered requests, and lower bounds of the times of all other requests. To merge the times of several
+/// threads, hosts or windows, their counts are added.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredTimes {
     /// Counts by time in nanoseconds. A request that failed after an unknown time counts at 0.

@@ -32,8 +32,8 @@ impl CensoredTimes {
         }
     }
 
-    /// Returns the summary. If no times are censored, the figures are those of `plain`, the summary of the answered
-    /// requests.
+    /// Returns the summary. If all times are exact (not censored), the figures are those of `plain`, the summary of the
+    /// answered requests.
     pub(crate) fn summary(&self, plain: Summary) -> Summary {
         let survivals = Survivals::of(self);
         let mut summary = Summary { unanswered: self.count_unanswered(), ..plain };
@@ -91,8 +91,8 @@ impl CensoredTimes {
     }
 }
 
-/// Half the width, in standard errors, of the 95 % interval of the share of failures. If a percentile lies within this
-/// interval, chance decides whether its exact value is known.
+/// Half the width, in standard errors, of the 95 % interval of the share of failures. If the share of requests beyond a
+/// percentile lies within this interval, chance decides whether the percentile is known exactly.
 const SURELY: f64 = 1.96;
 
 /// Two survival curves: in `never`, failed requests never end; in `at_failure`, they end when they fail.

@@ -128,8 +128,8 @@ impl Hist {
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
-        // The share of arrivals that wait longer than v is a quotient. Its numerator is the sum of (x - v) over all
-        // durations x > v, and its denominator is the sum of all durations.
+        // For durations x, the share of arrivals that wait longer than v is a quotient of two sums. The numerator is
+        // the sum of (x - v) over all durations x > v, and the denominator is the sum of all durations x.
         let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
         let (mut longer, mut sum) = (0.0, 0.0);
         for (x, n) in steps.iter().rev() {

@@ -185,8 +185,8 @@ mod tests {
         assert!(Hist::from_base64(&broken).unwrap_err().to_string().contains("cannot be decompressed"));
     }
 
-    /// The fields of the header are cookie, payload length, normalizing offset, digits, lowest, highest and ratio. For
-    /// a payload length of `u32::MAX`, the library would allocate 4 GB.
+    /// The fields of an uncompressed payload's header are cookie, payload length, normalizing offset, digits, lowest,
+    /// highest and ratio. For a payload length of `u32::MAX`, the library would allocate 4 GB.
     #[test]
     fn a_header_that_claims_more_memory_than_ours_is_refused_before_the_library_sees_it() {
         let whole = |cookie: u32, counts: u32, digits: u32, highest: u64| {
