@@ -13,7 +13,8 @@ pub struct AnswerLine {
     pub detail: String,
     /// Tone of the value, such as good or bad, which decides its colour.
     pub tone: Tone,
-    /// ID of the report section with more details. In HTML, this line links to the section; empty for no link.
+    /// ID of the report section with more details. In HTML, the line links to the section with this ID; empty for no
+    /// link.
     pub to: &'static str,
     /// True if a short report may leave out the line.
     pub optional: bool,

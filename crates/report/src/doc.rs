@@ -37,18 +37,18 @@ pub struct Section {
 /// Importance of a section. The importance depends on which readers need the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// All readers need this section, before all other sections. If a document has a section of this weight, the brief
-    /// form shows only this section.
+    /// A section that all readers need, before all other sections. If a document has a section of this weight, the
+    /// brief form shows only this section.
     Answer,
-    /// All readers need this section, after the answer section. The brief form shows sections of this weight only if
+    /// A section that all readers need, after the answer section. The brief form shows sections of this weight only if
     /// the document has no answer section.
     First,
-    /// Readers who want more than the brief form need this section. The brief form does not show this section.
+    /// A section for readers who want more than the brief form. The brief form does not show sections of this weight.
     #[default]
     Main,
-    /// Only readers who want all results need this section. The terminal does not show this section.
+    /// A section for readers who want all results. A terminal does not show sections of this weight.
     Full,
-    /// Readers who check details need this section. The HTML page hides this section until the reader opens it, and the
+    /// A section for readers who check details. The HTML page hides such a section until the reader opens it, and the
     /// terminal does not show it.
     Detail,
 }
@@ -94,7 +94,7 @@ pub struct Note {
     pub tone: Tone,
     /// The sentence.
     pub text: String,
-    /// ID of the section with more details. In HTML, the sentence links to this section; empty for no link.
+    /// ID of the section with more details. In HTML, the sentence links to the section with this ID; empty for no link.
     pub to: &'static str,
 }
 

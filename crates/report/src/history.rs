@@ -48,8 +48,8 @@ fn document(history: &History, list_runs: bool) -> Doc {
     Doc { title: title(history), subtitle: subtitle(history), sections, ..Doc::default() }
 }
 
-/// Returns the title: the changes for the worse that fail the check, each with the first run after the change. If there
-/// are no such changes, or too few runs, the title says so.
+/// Returns the title: the changes for the worse that fail the check, each with the first run after the change. If no
+/// change fails the check, or if there are too few runs, the title says so.
 fn title(history: &History) -> String {
     let failing: Vec<&HistoryChange> = history.changes.iter().filter(|change| change.fails).collect();
     if history.series.is_empty() {

@@ -52,7 +52,7 @@ fn no_page_is_wider_than_its_window() {
 }
 
 /// The browser may run only a script whose hash the page names. An effect of the page's script shows that the browser
-/// ran it.
+/// ran the script.
 #[test]
 fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     if !testkit::has("values near the pointer", "chromium") {

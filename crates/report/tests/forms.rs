@@ -1,5 +1,5 @@
 //! Renders runs that were built by hand in every form, and compares the texts with stored texts. After an intended
-//! change, inspect the `.snap.new` files, then run the tests with `INSTA_UPDATE=always`.
+//! change of a report, inspect the `.snap.new` files, then run the tests with `INSTA_UPDATE=always`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -19,8 +19,8 @@ fn short(text: &str) -> String {
     text.lines().map(|l| l.chars().take(90).collect::<String>() + "\n").collect()
 }
 
-/// Returns the Markdown without the section about the plan. Other crates define the plan's fields, so changes there
-/// would fail this test.
+/// Returns the Markdown without the section about the plan. Other crates define the fields of a plan, so changes in
+/// these crates would fail this test.
 fn without_plan(text: &str) -> &str {
     text.split("\n## Plan and hosts").next().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Lists and maps that refuse untrusted input with too many elements. Reading stops at the first element beyond the
-//! maximum, before memory for it is allocated. Without this limit, a small file could take much memory: 60 bytes of
-//! text can become an empty histogram of 270 KiB.
+//! maximum, before memory for it is allocated. Without a maximum, a small file could take much memory: 60 bytes of text
+//! can become an empty histogram of 270 KiB.
 
 use std::collections::BTreeMap;
 use std::fmt::Formatter;

@@ -1,5 +1,5 @@
-//! JSON schema of `run.json`. A test generates the schema from the types, so the program itself contains no code for
-//! this. `make docs` writes the schema file, and the test checks that the file is current.
+//! JSON schema of `run.json`. A test generates the schema from the types, so the program itself contains no code that
+//! generates it. `make docs` writes the schema file, and the test checks that the file is current.
 
 /// The text of the schema.
 pub const SCHEMA: &str = include_str!("run.schema.json");

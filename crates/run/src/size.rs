@@ -138,9 +138,9 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law, fitted to the capacities of all settings. Its N is the amount of the only resource
-    /// that differs among the settings, in multiples of the smallest amount. The fit does not use capacities that are
-    /// only lower bounds. Absent with fewer than four known capacities, or if more than one resource differs.
+    /// Universal Scalability Law, fitted to the capacities of all settings. The N of this law is the amount of the only
+    /// resource that differs among the settings, in multiples of the smallest amount. The fit does not use capacities
+    /// that are only lower bounds. Absent with fewer than four known capacities, or if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

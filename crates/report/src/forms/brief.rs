@@ -4,8 +4,8 @@
 use super::text::Page;
 use crate::{Block, Doc, Style, Weight};
 
-/// Maximum number of lines of the answer section. After these lines, the command prints two more lines, which name the
-/// place of the full report.
+/// Maximum number of lines of the answer section. After the answer section, the command prints two more lines, which
+/// name the place of the full report.
 const ANSWER_LINES: usize = 12;
 /// Maximum number of terminal lines for one summary line or warning, in the first step that shortens a long answer
 /// section.

@@ -91,7 +91,7 @@ const TIMES: &[Times] = &[
     ("connect", "Connect time.", |t| &t.connect_us),
 ];
 
-/// Handshake times. Only runs with handshakes have these times, for example runs with TLS.
+/// Handshake times. Only runs with handshakes have handshake times, for example runs with TLS.
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 

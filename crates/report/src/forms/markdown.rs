@@ -86,7 +86,7 @@ fn block(block: &Block) -> String {
                 |(i, step): &(usize, usize)| format!("{}- {}\n", "  ".repeat(*step), escape(&chain.links[*i].told()));
             format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
         }
-        // Only the HTML form draws curves.
+        // The Markdown form leaves out curves, which only the HTML form draws.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
         Block::Flame(flame) if flame.has_table => String::new(),
         Block::Flame(flame) => {

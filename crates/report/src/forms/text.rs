@@ -201,8 +201,8 @@ impl Page {
         }
     }
 
-    /// Prints the title, and then one line per box. Indents each line by the box's depth (the number of arrows between
-    /// this box and the first box). Highlights a box whose resource is full.
+    /// Prints the title of the chain, and then one line per box. Indents each line by the box's depth (the number of
+    /// arrows between this box and the first box). Highlights a box whose resource is full.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {

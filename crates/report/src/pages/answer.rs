@@ -115,8 +115,8 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the line with the capacity in users or in open streams. The line states the largest number that met the
-/// objective, and the smallest number that did not meet it.
+/// Returns the line with the capacity in users or in open streams. The line states the largest number of users with
+/// which the server met the objective, and the smallest number with which it did not.
 fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);

@@ -52,7 +52,7 @@ const HOST: &[Part] = &[
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
 /// Parts of the CPU time of a side's processes. The kernel counts each part in clock ticks, so a part is inexact. Only
-/// the sum of the parts is known exactly ([`PROCESS_SUM`]).
+/// the sum of the user and system parts is known exactly ([`PROCESS_SUM`]).
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 /// Total CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);

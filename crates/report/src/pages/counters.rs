@@ -1,5 +1,6 @@
 //! Charts of counters over time in the trial that the verdict describes. Mean values of a counter over the whole trial
-//! would hide changes. A table shows the values of all counters over the measured window of this trial.
+//! would hide changes. A table shows the values of all counters over the measured window of the trial that the verdict
+//! describes.
 
 use std::collections::BTreeSet;
 

@@ -20,8 +20,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("warnings", "", Weight::First, blocks)]
 }
 
-/// Returns the results of the user's expectations. Also returns notes about an incomplete run and about a certificate
-/// that was not verified.
+/// Returns the results of the user's expectations. The returned blocks also contain notes about an incomplete run and
+/// about a certificate that was not verified.
 pub(super) fn alerts(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     if run.trials.is_empty() {

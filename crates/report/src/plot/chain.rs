@@ -29,7 +29,7 @@ pub struct Link {
     pub joined: [String; 2],
     /// Name and utilization (0 to 1) of the service's busiest device; `None` if not observed.
     pub busy: Option<(String, f64)>,
-    /// Share of the throughput that the service explains: the name of this figure, and its estimate; `None` if not
+    /// Name of the figure for the share of throughput that the service explains, and its estimate; `None` if not
     /// measured.
     pub follows: Option<(&'static str, Estimate)>,
     /// Words for the resource that is full, such as `one thread`; empty for none.

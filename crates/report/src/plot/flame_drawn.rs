@@ -1,5 +1,5 @@
 //! Draws a flame graph as SVG: one box per function, below the box of its caller. The width of a box is proportional to
-//! the total weight of the stacks through it.
+//! the total weight of the stacks that contain the function of the box.
 
 use std::fmt::Write as _;
 

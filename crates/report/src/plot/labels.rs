@@ -1,7 +1,7 @@
 //! Text inside charts: estimates of its width, distances between labels, and escapes for SVG.
 
-/// Estimates the width of a text at a font size of 12 px, in pixels. Most estimates are too large rather than too
-/// small.
+/// Estimates the width of a text at a font size of 12 px, in pixels. An estimate is usually too wide rather than too
+/// narrow.
 pub(super) fn width(text: &str) -> f64 {
     text.chars()
         .map(|c| match c {

@@ -19,8 +19,8 @@ const SMALL_TOP: f64 = 6.0;
 const MAX_DOTS: usize = 80;
 /// Maximum number of points that show their values when the pointer is over them, on a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line whose points show their values when the pointer is over them. A
-/// series with more points is drawn as one path, and its points show no values.
+/// For a series without a line: maximum number of points at which each point shows its value when the pointer is over
+/// it. A series with more points is drawn as one path, and its points show no values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
@@ -217,7 +217,8 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Draws many points as one path of dots. Draws points on the same pixel once, which limits the length of the path.
+/// Draws many points as one path of dots. Draws only one of several points on the same pixel, which limits the length
+/// of the path.
 fn cloud(series: &Series, area: &Area, out: &mut String) {
     let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?.round() as i32, area.y.inside(p.1)?.round() as i32));
     let dots: BTreeSet<(i32, i32)> = series.points.iter().filter_map(visible).collect();

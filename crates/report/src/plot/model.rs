@@ -34,8 +34,8 @@ pub struct Axis {
     pub unit: Unit,
     /// Scale of the axis.
     pub scale: Scale,
-    /// Value at the beginning of the axis; `None` to use the smallest value of the data. (A linear axis then begins at
-    /// 0, or below 0 with negative values.)
+    /// Value at the beginning of the axis; `None` to use the smallest value of the data. With `None`, a linear axis
+    /// begins at 0, or below 0 if there are negative values.
     pub from: Option<f64>,
     /// Value at the end of the axis; `None` to use the largest value of the data.
     pub to: Option<f64>,
@@ -222,8 +222,8 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns the style of line number `n` of measured values, counted from 0. Together with the colours of
-    /// [`Hue::nth`], the first twelve lines all look different.
+    /// Returns the style of line number `n` of measured values, counted from 0. With the colours of [`Hue::nth`], these
+    /// styles make the first twelve lines look different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }

@@ -13,7 +13,7 @@ pub(super) struct Place {
     pub(super) x: f64,
     /// Vertical position of the text's baseline, pixels.
     pub(super) y: f64,
-    /// True if the text ends at `x`; false if it begins there.
+    /// True if the text ends at `x`; false if it begins at `x`.
     pub(super) end: bool,
 }
 

@@ -54,8 +54,8 @@ fn each<T>(
     Ok(())
 }
 
-/// Returns the beginning of an error message, such as `line 7, `. The number is the line of the table with the index
-/// `at` among the tables of this kind. Returns an empty text if there is no such table.
+/// Returns the beginning of an error message, such as `line 7, `. The line number is that of the table with the index
+/// `at` among the tables of the kind `kind`. Returns an empty text if there is no such table.
 fn line(text: &str, kind: &str, at: usize) -> String {
     let header = format!("[[{kind}]]");
     let lines = text.lines().enumerate().filter(|(_, line)| line.replace(' ', "").starts_with(&header));

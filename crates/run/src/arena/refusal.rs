@@ -32,7 +32,7 @@ pub enum ArenaRefusalKind {
     Errors,
     /// The server cannot keep up with the common rate of the load.
     TooSlow,
-    /// The server's CPU time is not known, because its counters could not be read.
+    /// The CPU time of the server is not known, because loadline sees no process of the server.
     NoCounters,
     /// The comparison ended before this cell was measured: the budget was used up, or the user stopped it.
     NotMeasured,

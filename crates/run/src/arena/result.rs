@@ -27,8 +27,8 @@ pub struct ArenaResult {
     pub interrupted: bool,
     /// Loads, in the order of the file.
     pub profiles: Vec<ArenaProfileResult>,
-    /// One cell (result) for each server under each load. The cells of the same load are adjacent, and the best group
-    /// comes first.
+    /// One cell (result) for each server under each load. The cells of one load are adjacent, and begin with the best
+    /// group.
     pub cells: Vec<ArenaCell>,
     /// Difference between two starts of the same server, one entry per load.
     pub noise: Vec<ArenaNoise>,
@@ -62,8 +62,8 @@ pub struct ArenaCell {
     /// Name of the load profile.
     pub profile: String,
     /// Number of the server's group, from 1 (the best). A group consists of servers that cannot be told apart by their
-    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. Absent if the server gets no group under
-    /// this load.
+    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. The number is absent if the server gets no
+    /// group under this load.
     pub group: Option<u32>,
     /// Reason why this server gets no group under this load, in one sentence; absent if the server gets a group.
     pub refused: Option<String>,

@@ -1,5 +1,6 @@
-//! Everything measured so far in a comparison of many servers. The state is stored after each build, search and turn,
-//! so that an interrupted comparison can continue. Only this stored state determines the result of the comparison.
+//! Everything measured so far in a comparison of many servers. The state of a comparison is stored after each build,
+//! search and turn, so that an interrupted comparison can continue. Only this stored state determines the result of the
+//! comparison.
 
 use serde::{Deserialize, Serialize};
 

@@ -158,7 +158,7 @@ pub struct CurvePoint {
     pub new: f64,
 }
 
-/// One figure of both sides.
+/// One figure, compared between the two sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

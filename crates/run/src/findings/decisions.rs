@@ -1,6 +1,6 @@
 //! Decisions about the trials of a run, as data: which trials the findings describe, and whether each one met the
-//! objective. The judge crate makes these decisions. The report, the terminal output and the exit status all come from
-//! these decisions, so they always agree.
+//! objective. The crate `judge` makes the decisions in this file. The report, the terminal output and the exit status
+//! all come from these decisions, so they always agree.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,9 +53,9 @@ impl Limits {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
-    /// Trial that the verdict describes. After a closed-loop sweep, this trial is the first step that reaches 97 % of
-    /// the highest rate of good responses. In runs without such a sweep, this is usually the trial with the highest
-    /// rate.
+    /// Trial that the verdict describes. After a closed-loop sweep, the decisive trial is the first step that reaches
+    /// 97 % of the highest rate of good responses. In runs without such a sweep, this is usually the trial with the
+    /// highest rate.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
@@ -227,8 +227,8 @@ impl BreachKind {
 pub enum Failure {
     /// The server or a generator stopped or ended during a trial.
     Died,
-    /// No request completed in any trial. Runs that only watch external load, or that only time calls, do not fail for
-    /// this reason.
+    /// No request completed in any trial. Runs that only watch external load, or that only time calls, do not fail
+    /// because of missing answers.
     NothingCompleted,
     /// Every request failed during one period of the run, whatever the load was. Such a run measured two different
     /// states of the server.
@@ -246,7 +246,7 @@ pub enum Failure {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// There is no evidence.
+    /// There is no evidence of the server's load state.
     #[default]
     Undecided,
     /// Confidence below 0.4.

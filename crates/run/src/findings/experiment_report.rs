@@ -1,5 +1,5 @@
-//! Tables and charts of an experiment as data. The experiment fills tables and charts from its trials, and a report
-//! draws them without knowing the experiment.
+//! Tables and charts of an experiment as data. An experiment makes the contents of its tables and charts, so a report
+//! can draw them without code for this experiment.
 
 use serde::{Deserialize, Serialize};
 

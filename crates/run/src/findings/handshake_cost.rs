@@ -9,7 +9,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HandshakeCost {
-    /// CPU time of the server's processes per full handshake. Absent if this CPU time is unknown or no handshake was
+    /// CPU time of the server's processes per full handshake. Absent if the CPU time is unknown, or if no handshake was
     /// full. If every window had both full and resumed handshakes, the value is an average over both kinds, weighted by
     /// `resumed`.
     #[serde(skip_serializing_if = "Option::is_none")]

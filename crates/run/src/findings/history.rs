@@ -57,7 +57,7 @@ pub struct HistoryChange {
     pub low: f64,
     /// Upper end of the 95 % interval of the change.
     pub high: f64,
-    /// Two-sided p-value of Student's t test.
+    /// Two-sided p-value of Student's t test for the change.
     pub p: f64,
     /// True if the figure became worse.
     pub worse: bool,

@@ -54,8 +54,8 @@ pub struct Findings {
     /// computes it again.
     #[serde(skip)]
     pub cost_names: BTreeMap<String, &'static str>,
-    /// Load state of the server in the decisive trial ([`Picks::decisive`]). Absent without a decisive trial, or if the
-    /// load was external.
+    /// Load state of the server in the decisive trial ([`Picks::decisive`]). Absent if the run has no decisive trial,
+    /// or if the load was external.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<crate::LoadState>,
     /// Findings for each generator host, if several hosts made the load.

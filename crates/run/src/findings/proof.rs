@@ -94,7 +94,7 @@ pub struct Proof {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
     /// Effect of each resource's speed. For throughput, the elasticity is the relative change of throughput divided by
-    /// the relative change of the resource's speed. For response times, the effect is this resource's share of the
+    /// the relative change of the resource's speed. For response times, the elasticity is the resource's share of the
     /// growth of the response time if every resource became slower by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever explains.
@@ -154,8 +154,9 @@ pub struct Steadiness {
     /// subtracted.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots divided by throughput at their start. The throughput at both moments comes
-    /// from a straight line, fitted to the throughput of the slots without the effects of the levers.
+    /// Throughput at the end of the slots of the trial, divided by the throughput at their start. The throughput at
+    /// both moments comes from a straight line, fitted to the throughput of the slots without the effects of the
+    /// levers.
     pub drift: Estimate,
     /// Throughput after all levers were switched off, divided by the mean throughput before, from which the effects of
     /// the levers are subtracted. Absent if too few slots follow the last use of a lever.
@@ -305,7 +306,7 @@ pub struct Elasticity {
 
 impl Elasticity {
     /// Returns true if this elasticity is part of the sum that is 1 together with the remainder. The elasticities of
-    /// the number of CPUs and of the load are not part of this sum.
+    /// the number of CPUs and of the load are not part of the sum that is 1.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }

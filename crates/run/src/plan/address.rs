@@ -22,7 +22,7 @@ pub enum Address {
 const UNIX: &str = "unix:";
 
 impl Address {
-    /// Returns the internet address, if this address is one.
+    /// Returns the IP address and the port; `None` for a unix socket.
     pub fn inet(&self) -> Option<SocketAddr> {
         match self {
             Self::Inet(addr) => Some(*addr),

@@ -27,8 +27,8 @@ pub struct LoadPlan {
     /// TLS settings; absent for plain connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
-    /// Settings for reading answers as streams of events; absent for plain answers. With streams, the timeout is the
-    /// longest wait for the next event.
+    /// Settings for reading answers as streams of events; absent for plain answers. If answers are streams, the
+    /// response timeout is the longest wait for the next event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamPlan>,
     /// Amount of load that the plan asks for.

@@ -70,7 +70,7 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order in which the data rows are used.
     pub order: DataOrder,
-    /// Index of the first row that this process uses. The fields `first` and `step` divide the data rows among
+    /// Index of the first data row that this process uses. The fields `first` and `step` divide the data rows among
     /// processes without overlap.
     pub first: u64,
     /// Number of rows from one row of this process to the next row of this process; 0 means 1.

@@ -1,8 +1,8 @@
-//! Keeps secrets in memory only. A plan contains placeholders such as `<redacted:1a2b3c4d>` instead. The digits are the
-//! beginning of a SHA-256 digest of the secret value and a random salt of this process. Because of the salt, nobody can
-//! find the value by hashing guesses, and equal values have different placeholders in different runs. The secret values
-//! are in [`Secrets`], which is never stored. Secret values are used only for requests (see
-//! [`crate::LoadPlan::revealed`]).
+//! Keeps secrets in memory only. In place of each secret, a plan contains a placeholder such as `<redacted:1a2b3c4d>`.
+//! The digits of a placeholder are the beginning of a SHA-256 digest of the secret value and a random salt of this
+//! process. Because of the salt, nobody can find the value by hashing guesses, and equal values have different
+//! placeholders in different runs. The secret values are in [`Secrets`], which is never stored. Secret values are used
+//! only for requests (see [`crate::LoadPlan::revealed`]).
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -22,7 +22,7 @@ const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
 /// Number of digits in a placeholder. If another value already has a placeholder with the same digits, the new
-/// placeholder gets this number of further digits.
+/// placeholder gets `DIGITS` further digits.
 const DIGITS: usize = 8;
 
 /// Secret values by placeholder. The debug output shows only the number of values.
@@ -57,7 +57,7 @@ impl Secrets {
         format!("{BEGIN}{digits}>")
     }
 
-    /// Replaces the secrets in a URL, or in a path with a query, by placeholders. The secrets are user names,
+    /// Replaces the secrets in a URL, or in a path with a query, by placeholders. The secrets in a URL are user names,
     /// passwords, and query values that are secret by their name or look like tokens.
     pub fn redact_url(&mut self, url: &str) -> String {
         let UrlParts { scheme, authority, path, .. } = UrlParts::parse(url);
@@ -112,7 +112,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces all stored secrets in a text. Also replaces the parts of these secrets that are secret on their own,
+    /// Replaces all stored secrets in a text. Also replaces the parts of stored secrets that are secret on their own,
     /// such as the token after `Bearer` or the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();

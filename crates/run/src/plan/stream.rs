@@ -16,7 +16,7 @@ pub struct StreamPlan {
     /// Format of the events.
     pub format: StreamFormat,
     /// Text of the event that ends a stream, such as `[DONE]`. loadline does not count this event. A stream that ends
-    /// without this event counts as broken. Empty if a stream ends where its answer ends.
+    /// without this event counts as broken. The text is empty if a stream ends where its answer ends.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub end: String,
     /// Longest time between two events, seconds. A stream with a longer gap between events counts as stalled.

@@ -28,9 +28,9 @@ pub struct Target {
     /// Choice of the addresses that get the load: the first address of the server's name, or all of its addresses.
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
-    /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. With this extra
-    /// work, a request costs the server clearly more CPU time than the generator. Because of this extra work, the
-    /// server is the bottleneck, and not the generator.
+    /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. Because of this
+    /// CPU time, a request costs the server clearly more CPU time than the generator. The server is therefore the
+    /// bottleneck, and not the generator.
     pub embedded_work_us: f64,
 }
 

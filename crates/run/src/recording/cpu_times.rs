@@ -1,5 +1,5 @@
-//! Divides a host's CPU time within a measured window into kinds of CPU time. Only this file decides which kinds are
-//! busy time.
+//! Divides a host's CPU time within a measured window into kinds of CPU time. Only this file decides which kinds of CPU
+//! time count as busy.
 
 use crate::{Recording, Window};
 
@@ -43,8 +43,8 @@ impl CpuTimes {
         self.system_us + self.irq_us + self.softirq_us
     }
 
-    /// Returns all time that was not idle. Time taken by the hypervisor is included, because the CPU had work to do
-    /// then.
+    /// Returns all time that was not idle. Time taken by the hypervisor counts as busy, because the CPU had work to do
+    /// in this time.
     pub fn busy_us(&self) -> f64 {
         self.user_us + self.kernel_us() + self.steal_us
     }

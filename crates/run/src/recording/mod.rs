@@ -143,8 +143,8 @@ impl Recording {
         }
     }
 
-    /// Adds the columns of another recording of this trial. After the merge, each column has `None` at times that only
-    /// the other recording has.
+    /// Adds the columns of another recording of the same trial. After the merge, each column has `None` at times that
+    /// only the other recording has.
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);

@@ -1,5 +1,5 @@
 //! Layout of a run in `run.json`: the fields of [`Run`], and `recordings` with the counter samples of all sides. No
-//! other module reads or writes this layout.
+//! other module reads or writes the layout of `run.json`.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};

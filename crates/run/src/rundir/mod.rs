@@ -82,7 +82,7 @@ impl Run {
         self.trials.get(place(&self.findings.picks)?)
     }
 
-    /// Returns the trials of each repeat, in order. Without repeats, returns all trials as one group.
+    /// Returns the trials of each repeat, in order. If the load was not repeated, returns all trials as one group.
     pub fn repeats(&self) -> impl Iterator<Item = &[Trial]> {
         self.trials.chunk_by(|a, b| a.repeat == b.repeat)
     }

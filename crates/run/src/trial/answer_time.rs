@@ -37,7 +37,7 @@ impl AnswerTime {
         matches!(self, Self::FirstEvent | Self::Gap)
     }
 
-    /// Returns the name of a figure of this time in a sentence: `median time to the first byte`.
+    /// Returns the name of a figure of this time, as written in a sentence: `median time to the first byte`.
     pub fn figure_name(self, figure: SummaryFigure) -> String {
         let name = match self {
             Self::LastByte => "response time",

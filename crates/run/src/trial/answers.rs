@@ -16,8 +16,8 @@ impl Trial {
         }
     }
 
-    /// Returns the histogram of the time `time` of the answers; `None` if there was no good answer, or if the run did
-    /// not record this time.
+    /// Returns the histogram of the time that `time` names; `None` if there was no good answer, or if the run did not
+    /// record this time.
     pub fn answer_hist(&self, time: AnswerTime) -> Option<&Hist> {
         let is_known = self.answer_summary(time).count > 0;
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())

@@ -22,8 +22,8 @@ pub struct Blocks {
     /// Number x of the original client (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on each connection,
     /// closes it, and does not open it again. With x = 0, the client sends until the trial ends.
     pub sends_per_connection: u32,
-    /// True to copy three details of the client by A. Jones and J. Ohlund (2002). The pause between sends is computed
-    /// with integer arithmetic, connects are spaced by this pause, and the client closes first.
+    /// True to copy three details of the client by A. Jones and J. Ohlund (2002). With `compat`, the pause between
+    /// sends is computed with integer arithmetic, connects are spaced by this pause, and the client closes first.
     pub compat: bool,
 }
 

@@ -76,7 +76,8 @@ pub struct Blocker {
     /// Number of blocking transactions in this entry, as a share of all observed blocking transactions, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Typical time for which a blocking transaction holds the lock that the others wait for, seconds; 0 if unknown.
+    /// Typical time for which a blocking transaction holds the lock for which other transactions wait, seconds; 0 if
+    /// unknown.
     #[serde(with = "Figure")]
     pub held_s: f64,
 }

@@ -36,10 +36,11 @@ pub struct HostFinding {
     pub completed_rate: Option<f64>,
     /// CPU utilization of the host by all processes in the measured window, 0 to 1; absent without the host's counters.
     pub cpus_busy: Option<f64>,
-    /// Share of TCP segments that the host sent again, 0 to 1. Absent if the host sent no segments, or if its counters
-    /// are missing.
+    /// Share of TCP segments that the host sent again, 0 to 1. The share is absent if the host sent no segments, or if
+    /// its counters are missing.
     pub segments_again: Option<f64>,
-    /// True if this host is closest to its limit. The field `client` of the trial describes the busiest host.
+    /// True if this host is closer to its limit than the other generator hosts. The field `client` of the trial
+    /// describes the busiest host.
     pub busiest: bool,
 }
 
@@ -48,14 +49,14 @@ pub struct HostFinding {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowSkew {
-    /// Time between the first and the last window start, microseconds.
+    /// Time between the first and the last start of a measured window among the generators, microseconds.
     #[serde(with = "Figure")]
     pub begin_us: f64,
     /// Time between the first and the last end of a measured window among the generators, microseconds.
     #[serde(with = "Figure")]
     pub end_us: f64,
     /// Largest difference between the actual and the planned time of a sample at the window's start or end,
-    /// microseconds; absent without these samples.
+    /// microseconds; absent if there is no such sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
     /// Maximum error of `begin_us` and `end_us`, microseconds; 0 if all generators are on this machine. loadline

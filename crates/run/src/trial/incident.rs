@@ -52,7 +52,7 @@ pub enum IncidentKind {
 }
 
 impl IncidentKind {
-    /// Returns true if such an incident makes a trial's figures useless for the server's capacity.
+    /// Returns true if an incident of this kind makes a trial's figures useless for the server's capacity.
     pub const fn invalidates_trial(self) -> bool {
         match self {
             Self::ServerStopped

@@ -121,11 +121,11 @@ pub struct Trial {
     /// Counts and other measurements of the measured window.
     pub measured: Measured,
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
-    /// `new_connections`, the time of a closed loop starts at the connect.
+    /// `new_connections`, the response time of a closed loop starts at the connect.
     pub latency_us: Summary,
     /// Time to the first byte of the answer, measured from the same start as `latency_us`. If every answer arrived in
-    /// one piece, this summary equals `latency_us`, and `histograms` has no `first_byte`. Absent in runs of earlier
-    /// versions.
+    /// one piece, this summary equals `latency_us`, and `histograms` has no `first_byte`. The summary is absent in runs
+    /// of earlier versions.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_byte_us: Summary,
     /// Time to the first event of a stream, measured from the same start as `latency_us`. The summary is absent if the

@@ -23,8 +23,8 @@ pub struct Moment {
     /// Number of responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Median response time, microseconds, accurate to 12.5 %. Absent without responses, or if too many requests
-    /// failed.
+    /// Median response time, microseconds, accurate to 12.5 %. The median is absent without responses, or if too many
+    /// requests failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
     /// 99th percentile of the response time, microseconds; absent without responses, or if too many requests failed.

@@ -13,7 +13,7 @@ use crate::{Cost, CounterId, Reading, Recording};
 pub struct Side {
     /// Name of the host, as in `hosts[]`.
     pub host: String,
-    /// Name of the set of CPUs that the `cpu.*` counters describe. Namespaces on one machine share this name, unless
+    /// Name of the set of CPUs that the `cpu.*` counters describe. Namespaces on one machine have equal names, unless
     /// they are restricted to their own CPUs. The name is empty if the set of CPUs is unknown.
     pub machine: String,
     /// Processes of this side, as instances of process counters (`nginx:1234`).

@@ -12,10 +12,10 @@ const GENERATIONS: f64 = 4.0;
 /// Minimum share of all connections that must have ended, 0 to 1. With servers that close silently, the measured share
 /// was above 0.99, because only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
-/// Maximum scatter of the number of answers per lost connection. With at most this scatter, the server closes
-/// connections after a fixed number of answers. The scatter is the standard deviation divided by the mean. If all lost
-/// connections had equal numbers of answers, the scatter is 0. The scatter is 1 or more for a server that drops each
-/// request with a fixed probability, because the number of answers is then geometrically distributed.
+/// Maximum scatter of the number of answers per lost connection. With this scatter or less, loadline concludes that the
+/// server closes connections after a fixed number of answers. The scatter is the standard deviation divided by the
+/// mean. If all lost connections had equal numbers of answers, the scatter is 0. The scatter is 1 or more for a server
+/// that drops each request with a fixed probability, because the number of answers is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 
 /// Rule by which a server closes connections without announcing it.

@@ -64,8 +64,8 @@ pub struct Tally {
     pub bytes_sent: u64,
     /// Number of bytes read from sockets.
     pub bytes_received: u64,
-    /// Number of bytes of responses among `bytes_received`, without TLS and framing (HTTP/2: bodies only). All other
-    /// received bytes are overhead.
+    /// Number of bytes of responses among `bytes_received`, without TLS and framing (HTTP/2: bodies only). Received
+    /// bytes that this number does not include are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
     /// Number of times that the generator opened no connection although open-loop requests waited. The reason was that

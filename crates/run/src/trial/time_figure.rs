@@ -15,7 +15,7 @@ pub enum TimeFigure {
 }
 
 impl TimeFigure {
-    /// Returns the value if it is known.
+    /// Returns the time if it is known exactly.
     pub fn exact(self) -> Option<f64> {
         if let Self::Exact(us) = self { Some(us) } else { None }
     }

@@ -1,5 +1,5 @@
 //! Requests with a trace context (W3C Trace Context). With the trace context, a tracing system finds the server's work
-//! for these requests.
+//! for a request.
 
 use serde::{Deserialize, Serialize};
 

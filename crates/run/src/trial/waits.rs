@@ -163,7 +163,8 @@ pub struct FutexProfile {
     pub process: String,
     /// Address of the futex in the process, as in [`WaitGroup::key`].
     pub address: String,
-    /// Global variable at this address, or a name of the lock from another source; empty if unknown.
+    /// Name of the futex: the global variable at its address, or a name of the lock from another source; empty if
+    /// unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Function that waits, with its file and line if known; empty if unknown.
@@ -199,7 +200,7 @@ pub struct FutexProfile {
     pub holder_readings: u64,
 }
 
-/// Processes that have the same title. Programs such as PostgreSQL set the title to their current work.
+/// Processes that have the same title. Programs such as PostgreSQL set their process title to their current work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -299,8 +299,8 @@ pub struct LoadPart {
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of the agent's host, seconds since the load began. A thread that only sleeps measures these pauses by its
-    /// late wake-ups.
+    /// Pauses of the agent's host, seconds since the load began. A thread that only sleeps measures the pauses of the
+    /// host by its late wake-ups.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
     /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.

@@ -155,9 +155,10 @@ pub enum AgentReport {
     /// An observer is ready. The report describes the observer's host, and the server that the observer found on this
     /// host.
     Watching(Box<WatchedHost>),
-    /// All incidents of the watched processes so far. The observer sends this report after each change.
+    /// All incidents of the watched processes so far. The observer sends this report after each change of the
+    /// incidents.
     Incidents {
-        /// All incidents so far.
+        /// All incidents of the watched processes so far.
         incidents: Vec<Incident>,
     },
     /// An observer took the requested sample.

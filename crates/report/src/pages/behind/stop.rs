@@ -26,8 +26,8 @@ pub(super) struct Stop {
     pub(super) full: &'static str,
 }
 
-/// Returns all services of the chain, from the client to the last upstream service. Each service comes after the
-/// service that connects to it.
+/// Returns all services of the chain, from the client to the last upstream service. In the returned list, each service
+/// comes after the service that connects to it.
 pub(super) fn stops(run: &Run) -> Vec<Stop> {
     let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
     let mut stops = vec![end(run, "client", &trial.client, CLIENT)];

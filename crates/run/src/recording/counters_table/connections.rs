@@ -76,8 +76,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
-    // The next two counters are read only if an experiment needs them. To read these two counters, the kernel must
-    // describe each connection, which takes long with many connections.
+    // The counters `listen.accepted` and `listen.waiting` are read only if an experiment needs them. To read these two
+    // counters, the kernel must describe each connection, which takes long with many connections.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
     // Values of TCP_INFO from a sample of this side's connections. The instance of these counters has an empty name.

@@ -73,7 +73,7 @@ fn refusals_as_slow_as_answers_change_no_percentile() {
     assert_eq!(times.mean(), TimeFigure::Exact(9950.0));
 }
 
-/// Most requests are refused after 4 ms, and every good answer takes 20 ms or more.
+/// In this test, most requests are refused after 4 ms, and every good answer takes 20 ms or more.
 #[test]
 fn a_quick_refusal_shortens_no_percentile_and_a_slow_one_lengthens_it() {
     let quick = CensoredTimes::default().answered(ms(&[(20, 90), (40, 10)])).refused(ms(&[(4, 600)]));

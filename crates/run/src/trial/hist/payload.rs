@@ -43,7 +43,7 @@ impl Hist {
     /// the output format `hdr` in the crate `report`.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
-        // Writing a histogram with these bounds to memory cannot fail.
+        // Writing a histogram with the bounds of `Hist` to memory cannot fail.
         let _ = V2Serializer::new().serialize(&self.inner, &mut bytes);
         STANDARD.encode(bytes)
     }
@@ -57,7 +57,7 @@ impl Hist {
         };
         let coarse = if digits < DIGITS { coarse() } else { None };
         let mut bytes = Vec::new();
-        // Writing a histogram with these bounds to memory cannot fail.
+        // Writing a histogram with the bounds of `Hist` to memory cannot fail.
         let _ = V2DeflateSerializer::new().serialize(coarse.as_ref().unwrap_or(&self.inner), &mut bytes);
         STANDARD.encode(bytes)
     }
