@@ -9,7 +9,8 @@ use crate::{Doc, FORMS, ReportError, Style};
 /// made.
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
-/// Renders a result in an output form. Text, Markdown and HTML show the document `doc`, and JSON shows `answer` itself.
+/// Renders a result, such as a comparison, in an output form. Text, Markdown and HTML show the document `doc`, and JSON
+/// shows `answer` itself.
 pub(crate) fn render<T: Serialize>(form: &str, answer: &T, doc: &Doc, style: &Style) -> Result<String, ReportError> {
     if form == "json" {
         return Ok(serde_json::to_string_pretty(answer)

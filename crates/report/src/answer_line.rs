@@ -46,7 +46,7 @@ impl AnswerLine {
         Self { to, ..self }
     }
 
-    /// Returns the line with `tone`.
+    /// Returns the line, which now has the tone `tone`.
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }

@@ -1,4 +1,5 @@
-//! Document that compares many servers. The title names the best servers. Each load has a table and a chart.
+//! Document that compares many servers. The title names the best servers under each load. Each load has a table and a
+//! chart.
 
 use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 

@@ -92,7 +92,7 @@ pub enum Block {
 pub struct Note {
     /// Tone in which the sentence is shown.
     pub tone: Tone,
-    /// The sentence.
+    /// Sentence that readers should notice.
     pub text: String,
     /// ID of the section with more details. In HTML, the sentence links to the section with this ID; empty for no link.
     pub to: &'static str,
@@ -245,7 +245,7 @@ impl Cell {
         Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into(), ..Self::default() }
     }
 
-    /// Returns the cell with `tone`.
+    /// Returns the cell, which now has the tone `tone`.
     pub fn toned(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self

@@ -28,8 +28,8 @@ pub fn render_history(form: &str, history: &History, style: &Style) -> Result<St
     crate::answer::render(form, history, &document(history, form == "html"), style)
 }
 
-/// Returns the document. Only the HTML page lists all runs, because the list would make a comment on a pull request too
-/// long.
+/// Returns the document of a history. Only the HTML page lists all runs, because the list would make a comment on a
+/// pull request too long.
 fn document(history: &History, list_runs: bool) -> Doc {
     let notes = first(history);
     let mut sections = Vec::new();

@@ -23,7 +23,7 @@ pub enum ReportError {
     /// There is no output form with the requested name.
     #[error("there is no report form {asked:?}; take one of {known}")]
     UnknownForm {
-        /// Name that the user requested.
+        /// Name of the form that the user requested.
         asked: String,
         /// Names of the known forms.
         known: String,

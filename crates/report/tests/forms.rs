@@ -141,7 +141,8 @@ fn tables_and_charts_of_any_shape_are_drawn() {
     }
 }
 
-/// The server accepts connections but never answers. The report must not show a time for an event that did not happen.
+/// In this test, the server accepts connections but never answers. The report must not show a time for an event that
+/// did not happen.
 #[test]
 fn requests_without_answers_have_no_time() {
     let mut run = common::load();

@@ -55,8 +55,8 @@ fn text(open_figure: &str) -> String {
     render_comparison("text", &c, &Style { width: 300, color: false, ascii: false }).unwrap()
 }
 
-/// The advice must contain a measuring time, or the smallest change that an hour would show. Costs must have names in
-/// words. If some requests had no answer, the report must show the share of failed requests as a lower bound.
+/// The advice must contain a measuring time, or the smallest change that an hour would show. The report must name costs
+/// in words. If some requests had no answer, the report must show the share of failed requests as a lower bound.
 #[test]
 fn an_undecided_figure_says_which_time_decides_it_or_what_cannot_be_told() {
     let soon = text("p50");

@@ -50,9 +50,9 @@ pub struct SizeStep {
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
-    /// Predicted capacity. The command `what-if` predicts it from the run of the first setting whose capacity is known
-    /// exactly. Absent for this first setting and the settings before it, and if the run's data do not suffice for a
-    /// prediction.
+    /// Predicted capacity with this setting. The command `what-if` predicts it from the run of the first setting whose
+    /// capacity is known exactly. Absent for this first setting and the settings before it, and if the run's data do
+    /// not suffice for a prediction.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
     pub cpu_us_per_request: Option<f64>,
@@ -101,7 +101,7 @@ pub enum SizeGoal {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PodAmounts {
-    /// CPU, such as `500m`.
+    /// Amount of CPU, such as `500m`.
     pub cpu: String,
     /// Memory, such as `64Mi`; absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,7 +112,7 @@ pub struct PodAmounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PodResources {
-    /// Reserved amounts.
+    /// Reserved amounts of CPU and memory.
     pub requests: PodAmounts,
     /// Maximum amounts of CPU and memory.
     pub limits: PodAmounts,
@@ -128,7 +128,7 @@ pub struct SizeResult {
     pub target: String,
     /// Command of the server, without its secrets.
     pub command: String,
-    /// Start, RFC 3339 in UTC.
+    /// Start of the measurement, RFC 3339 in UTC.
     pub started: String,
     /// Time budget for all searches, seconds.
     pub budget_s: f64,

@@ -14,7 +14,7 @@ use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity, significant};
 
-/// Renders a comparison. `form` is `text`, `markdown`, `html` or `json`.
+/// Renders a comparison of old and new runs. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, comparison, &document(comparison), style)
 }
@@ -103,7 +103,7 @@ fn title(comparison: &Comparison) -> String {
     if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
 }
 
-/// Returns the conclusion in a few words.
+/// Returns the conclusion of a comparison in a few words.
 fn head(comparison: &Comparison) -> &'static str {
     match (comparison.outcome, comparison.verdict) {
         (ComparisonOutcome::Regressed, _) => "Regression",
@@ -318,7 +318,8 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
-/// Returns the figures to show. A secondary figure (`beside`, such as a cost) is shown only if it changed.
+/// Returns the compared figures that the report shows. A secondary figure (`beside`, such as a cost) is shown only if
+/// it changed.
 fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
@@ -337,7 +338,8 @@ fn table(comparison: &Comparison) -> Table {
 /// Index of the column with the amount of data that would decide an undecided figure.
 const NEEDS: usize = 5;
 
-/// Returns the columns of the table. A terminal that is 80 characters wide has no space for the last two columns.
+/// Returns the columns of the table of compared figures. A terminal that is 80 characters wide has no space for the
+/// last two columns.
 fn columns() -> [Col; 7] {
     [
         Col::words("figure", 0),

@@ -61,8 +61,8 @@ const CHOSEN: &[(&str, &str, &str)] = &[
     ("pressure.cpu_some", "some thread waits for a CPU", "share of the time"),
 ];
 
-/// Returns the chart of the completed rate over time, with the offered rate if it changed. Returns `None` for fewer
-/// than three points.
+/// Returns the chart of the completed rate over time, with the offered rate if it changed. Returns `None` if the chart
+/// would have fewer than three points.
 pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();

@@ -294,8 +294,8 @@ mod tests {
         assert!(said[0].contains("refused 50 connects, so it went away") && !said[0].contains("563 ms"), "{said:?}");
     }
 
-    /// A server behind a load balancer restarted. During the restart, the load balancer accepted connections, so no
-    /// connect was refused.
+    /// In this test, a server behind a load balancer restarted. During the restart, the load balancer accepted
+    /// connections, so no connect was refused.
     #[test]
     fn a_restart_without_refused_connects_is_no_timeout() {
         let ended_together = Some(EndsTogether {

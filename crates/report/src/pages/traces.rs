@@ -6,7 +6,7 @@ use run::{Run, TracedRequest, Trial};
 use super::pick;
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
-/// Maximum number of requests in the table. The file `run.json` may contain more requests.
+/// Maximum number of requests in the table of slow requests. The file `run.json` may contain more requests.
 const MAX_SHOWN: usize = 10;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

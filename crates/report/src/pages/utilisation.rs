@@ -6,7 +6,7 @@ use super::pick;
 use crate::{BarRow, Bars, Block, Hue, Section, Segment, Unit, Weight};
 use run::number::quantity;
 
-/// Maximum number of devices in the chart.
+/// Maximum number of devices in the chart of utilizations.
 const SHOWN: usize = 14;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

@@ -12,7 +12,7 @@ pub struct Chain {
     pub title: String,
     /// Caption, which describes the measurement of the figures.
     pub caption: String,
-    /// Boxes. Each box comes after the box from which its arrow starts.
+    /// Boxes of the chain. Each box comes after the box from which its arrow starts.
     pub links: Vec<Link>,
 }
 

@@ -13,7 +13,7 @@ pub struct Plot {
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// Curves and points.
+    /// Curves and points of the chart.
     pub series: Vec<Series>,
     /// Positions that are marked with a text.
     pub marks: Vec<Mark>,
@@ -21,7 +21,7 @@ pub struct Plot {
     pub bands: Vec<Band>,
     /// True if the chart takes the whole width of the page.
     pub wide: bool,
-    /// True for a lower chart. Two lower charts fit on one screen.
+    /// True for a chart of low height. Two charts of low height fit on one screen.
     pub low: bool,
 }
 
@@ -163,11 +163,11 @@ pub enum Spot {
 /// Shaded range of x.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
-    /// Lowest x of the range.
+    /// Lowest x of the shaded range.
     pub from: f64,
-    /// Highest x of the range.
+    /// Highest x of the shaded range.
     pub to: f64,
-    /// Text inside the range.
+    /// Text inside the shaded range.
     pub label: String,
     /// Colour in the chart.
     pub hue: Hue,

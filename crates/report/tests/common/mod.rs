@@ -81,7 +81,7 @@ pub fn with_stack(stack: &str) -> Side {
     Side { waits: Some(Box::new(waits)), ..Side::default() }
 }
 
-/// Returns a run of a load with one fixed intensity. The server was not observed.
+/// Returns a run of a load with one fixed intensity. In this run, the server was not observed.
 pub fn load() -> Run {
     let mut trial = sweep(16);
     trial.kind = TrialKind::Fixed;

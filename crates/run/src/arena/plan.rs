@@ -129,11 +129,11 @@ impl Default for ArenaProfile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerCheck {
-    /// Only the status.
+    /// loadline compares only the status.
     Status,
-    /// Status and length of the body.
+    /// loadline compares the status and the length of the body.
     Length,
-    /// Status, length and beginning of the body.
+    /// loadline compares the status, and the length and the beginning of the body.
     #[default]
     Text,
 }

@@ -15,7 +15,7 @@ pub struct ArenaResult {
     pub format: String,
     /// Path of the user's arena file.
     pub file: String,
-    /// Start, RFC 3339 in UTC.
+    /// Start of the comparison, RFC 3339 in UTC.
     pub started: String,
     /// Seed of the random order of the turns. A turn is one measurement of one server.
     pub seed: u64,
@@ -25,7 +25,7 @@ pub struct ArenaResult {
     pub used_s: f64,
     /// True if the comparison stopped before all builds, searches and turns were done.
     pub interrupted: bool,
-    /// Loads, in the order of the file.
+    /// Loads, in the order of the user's arena file.
     pub profiles: Vec<ArenaProfileResult>,
     /// One cell (result) for each server under each load. The cells of one load are adjacent, and begin with the best
     /// group.

@@ -28,7 +28,7 @@ pub struct ArenaState {
     pub started: String,
     /// Path of the user's arena file.
     pub file: String,
-    /// Contents of the user's file.
+    /// Contents of the user's arena file.
     pub plan: ArenaPlan,
     /// Seed of the random order of the turns, and of all loads.
     pub seed: u64,

@@ -86,7 +86,7 @@ impl Default for Bottleneck {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Evidence {
-    /// The line as text.
+    /// The line of evidence as text.
     pub text: String,
     /// ID of the counter or cost that the evidence comes from.
     pub counter: String,
@@ -147,7 +147,7 @@ pub struct Counted {
 pub struct RuledOut {
     /// ID of the bottleneck that was ruled out, one of [`BOTTLENECKS`].
     pub id: String,
-    /// Reason, with figures.
+    /// Reason why the bottleneck was ruled out, with figures.
     pub why: String,
 }
 
@@ -160,7 +160,7 @@ pub struct NextBottleneck {
     pub id: String,
     /// Rate at which this bottleneck would limit the server, requests per second; absent if it cannot be computed.
     pub rate: Option<f64>,
-    /// Reason, with figures.
+    /// Reason why this bottleneck would be the next one, with figures.
     pub why: String,
 }
 

@@ -147,6 +147,6 @@ pub struct ClassCosts {
     pub dearest: Option<usize>,
     /// True if the 95 % interval of the CPU time of the class `dearest` lies above the intervals of all other classes.
     pub sure: bool,
-    /// The method in one sentence.
+    /// Method of the estimates, in one sentence.
     pub how: String,
 }

@@ -28,7 +28,7 @@ pub struct Comparison {
     /// Order in which two live servers took turns; absent for stored runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<WindowOrder>,
-    /// One entry per figure.
+    /// Results of the compared figures, one entry per figure.
     pub comparisons: Vec<ComparedFigure>,
     /// Curves of both sides: responses per second by number of clients, and response time by percentile.
     pub curves: ComparedCurves,
@@ -120,7 +120,7 @@ pub enum FigureRole {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowOrder {
-    /// Seed of the order. This seed plus N is the seed of arrivals and think times in pair N.
+    /// Seed of the random order of the windows. This seed plus N is the seed of arrivals and think times in pair N.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
     /// true if the new server had the first set of CPUs. Pairs 1 and 2 together have exactly one true flag, and so have
@@ -285,15 +285,15 @@ pub struct TlsCost {
     /// plain requests cost the server more than TLS requests.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Lower end of the 95 % interval; absent with too few windows.
+    /// Lower end of the 95 % interval of `share`; absent with too few windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95 % interval of `share`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Additional CPU time per TLS request, microseconds.
     #[serde(with = "Figure")]
     pub us: f64,
-    /// The result in one sentence.
+    /// The CPU cost of TLS in one sentence.
     pub sentence: String,
 }

@@ -31,10 +31,10 @@ pub struct CourseFinding {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CoursePart {
-    /// Start, seconds since the window began.
+    /// Start of the part, seconds since the window began.
     #[serde(with = "Figure")]
     pub from_s: f64,
-    /// End, seconds since the window began.
+    /// End of the part, seconds since the window began.
     #[serde(with = "Figure")]
     pub to_s: f64,
     /// Offered rate at the start, requests per second.

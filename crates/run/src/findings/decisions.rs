@@ -99,7 +99,8 @@ pub struct Outcome {
     /// Limit that the trial broke; absent if it broke none.
     pub breach: Option<Breach>,
     /// Probability, 0 to 1, that the server meets the objective at the trial's open-loop rate. The probability comes
-    /// only from the measurements of this trial, and not from other trials. 0.5 means no evidence.
+    /// only from the measurements of this trial, and not from other trials. A probability of 0.5 means that there is no
+    /// evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }

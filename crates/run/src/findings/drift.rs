@@ -1,4 +1,4 @@
-//! Changes under constant load.
+//! Quantities that changed under constant load.
 
 use serde::{Deserialize, Serialize};
 

@@ -126,7 +126,7 @@ pub struct ResultTable {
     pub columns: Vec<ResultColumn>,
     /// Rows, each with a cell for each column; `null` for an unknown value.
     pub rows: Vec<Vec<Option<String>>>,
-    /// Reason for unknown values.
+    /// Reason why values of the table are unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub absent: String,
     /// True if only full reports show the table.

@@ -31,7 +31,7 @@ pub struct HandshakeCost {
     pub resumed: f64,
     /// Number of handshakes measured.
     pub handshakes: u64,
-    /// The method in one sentence.
+    /// Method of the measurement, in one sentence.
     pub how: String,
 }
 

@@ -74,7 +74,7 @@ pub struct HistoryChange {
 /// Runs of one plan on equal machines, in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HistorySeries {
-    /// Command, target and load in words.
+    /// Command, target and load of the series, in words.
     pub name: String,
     /// Runs in order of time.
     pub runs: Vec<HistoryRun>,
@@ -89,7 +89,7 @@ pub struct HistoryRun {
     pub run: String,
     /// Label; empty for a run without one.
     pub label: String,
-    /// Start, RFC 3339 in UTC.
+    /// Start of the run, RFC 3339 in UTC.
     pub started: String,
 }
 
@@ -122,9 +122,9 @@ pub struct HistoryValue {
 /// Series that has too few runs to show a change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SmallSeries {
-    /// Command, target and load in words.
+    /// Command, target and load of the series, in words.
     pub name: String,
-    /// Number of runs.
+    /// Number of runs in the series.
     pub runs: usize,
 }
 
@@ -133,6 +133,6 @@ pub struct SmallSeries {
 pub struct SkippedRun {
     /// File that was skipped.
     pub file: String,
-    /// Reason in one sentence.
+    /// Reason why the run or file was skipped, in one sentence.
     pub reason: String,
 }

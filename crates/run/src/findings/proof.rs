@@ -93,9 +93,9 @@ pub struct Proof {
     /// slows this bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
-    /// Effect of each resource's speed. For throughput, the elasticity is the relative change of throughput divided by
-    /// the relative change of the resource's speed. For response times, the elasticity is the resource's share of the
-    /// growth of the response time if every resource became slower by the same factor.
+    /// Elasticity for each resource: the effect of the resource's speed. For throughput, the elasticity is the relative
+    /// change of throughput divided by the relative change of the resource's speed. For response times, the elasticity
+    /// is the resource's share of the growth of the response time if every resource became slower by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever explains.
     pub remainder: Option<Estimate>,
@@ -173,7 +173,7 @@ pub struct Steadiness {
 pub struct UnusedLever {
     /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
-    /// Reason, in one sentence.
+    /// Reason why the lever was not used, in one sentence.
     pub why: String,
 }
 
@@ -187,7 +187,7 @@ pub struct SwitchTrial {
     pub lever: String,
     /// Host of the resource that the lever changes.
     pub host: String,
-    /// Target and load, in words.
+    /// Target and load of the trial, in words.
     pub label: String,
     /// Length of one turn, seconds.
     #[serde(with = "Figure")]
@@ -317,7 +317,7 @@ impl Elasticity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProofTrial {
-    /// Target and load, in words.
+    /// Target and load of the trial, in words.
     pub label: String,
     /// Length of one slot, seconds.
     #[serde(with = "Figure")]
@@ -376,7 +376,8 @@ pub struct LeverSlots {
     /// Measured speed of the resource per slot; 1 is full speed.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub speed: Vec<f64>,
-    /// Share of the resource that loadline told the lever to take, 0 to 1. Absent in runs before 26 November 2026.
+    /// Share of the resource that loadline told the lever to take, 0 to 1. The field is absent in runs before 26
+    /// November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
     /// Share of the resource that a CPU thief (a lever that takes CPU time) took while the thief was on, 0 to 1. Absent

@@ -25,7 +25,7 @@ pub enum WaitCause {
     Disk,
     /// Threads sleep while they have a request.
     Sleep,
-    /// Only one thread computes at a time.
+    /// Only one thread of the server computes at a time.
     SerialCpu,
     /// Threads wait for replies of another server.
     Peer,

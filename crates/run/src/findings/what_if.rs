@@ -127,7 +127,7 @@ pub struct WhatIf {
     pub resources: Vec<Resource>,
     /// Throughput and response time by users or by arrivals after the change.
     pub curve: Vec<LoadPoint>,
-    /// Assumptions, in sentences.
+    /// Assumptions of the prediction, in sentences.
     pub assumptions: Vec<String>,
 }
 

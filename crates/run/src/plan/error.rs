@@ -6,7 +6,7 @@ pub enum PlanError {
     /// The TOML text is not a valid plan.
     #[error("{file}: {message}")]
     Toml {
-        /// File that was read.
+        /// Plan file that was read.
         file: String,
         /// Description of the error, its position, and the nearest valid key.
         message: String,
@@ -14,7 +14,7 @@ pub enum PlanError {
     /// A value of a plan file is out of its range.
     #[error("{file}: {what} is {value}: {advice}")]
     InFile {
-        /// File that was read.
+        /// Plan file that was read.
         file: String,
         /// Path of the value in the plan.
         what: &'static str,

@@ -51,7 +51,7 @@ pub enum Intensity {
     },
 }
 
-/// Arrival process of S-Clients.
+/// Arrival process of the connects of S-Clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -69,9 +69,9 @@ pub struct Pace {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
-    /// Length in seconds.
+    /// Length of the stage, seconds.
     pub seconds: f64,
-    /// Requests per second at the start.
+    /// Requests per second at the start of the stage.
     pub from: f64,
     /// Requests per second at the end; equal to `from` if the rate stays constant.
     pub to: f64,
@@ -219,7 +219,7 @@ pub enum Arrival {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ThinkTime {
-    /// Mean in milliseconds; 0 for no pause.
+    /// Mean length of the pause in milliseconds; 0 for no pause.
     pub mean_ms: f64,
     /// True if the pause is exponentially distributed, false if it is constant.
     pub exponential: bool,

@@ -154,7 +154,7 @@ pub struct HttpPlan {
     /// Additional headers, in order.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// File with the body.
+    /// File with the body of the request.
     #[serde(default)]
     pub body_file: Option<String>,
     /// Status that is expected besides 2xx and 3xx; absent for none.

@@ -49,7 +49,8 @@ pub struct RequestSet {
     /// True if loadline replaces `{{…}}` in paths, headers and bodies by values, for each request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub templates: bool,
-    /// Values for `{{column}}`. Of this table, a run stores only the names of the columns.
+    /// Data table with values for the placeholders `{{column}}`. Of this table, a run stores only the names of the
+    /// columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
     /// Recorded times at which loadline sends the requests again. A run does not store the recorded times.
@@ -62,7 +63,7 @@ pub struct RequestSet {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct DataTable {
-    /// Names of the columns.
+    /// Names of the data columns.
     pub columns: Vec<String>,
     /// Values of the columns, one list per row. The values of data rows may be secrets, so only generators receive
     /// them.

@@ -57,7 +57,7 @@ impl Objective {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeLimits {
-    /// Maximum median, microseconds.
+    /// Maximum median of the limited time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
     /// Maximum 99th percentile of the limited time, microseconds.

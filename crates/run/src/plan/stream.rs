@@ -19,7 +19,8 @@ pub struct StreamPlan {
     /// without this event counts as broken. The text is empty if a stream ends where its answer ends.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub end: String,
-    /// Longest time between two events, seconds. A stream with a longer gap between events counts as stalled.
+    /// Longest time between two events of a stream that counts as normal, seconds. A stream with a longer gap between
+    /// events counts as stalled.
     pub stall_s: f64,
 }
 
@@ -56,7 +57,7 @@ pub enum StreamFormat {
 }
 
 impl StreamFormat {
-    /// All formats.
+    /// All formats of streams.
     pub const ALL: [Self; 5] = [Self::Sse, Self::Ndjson, Self::Chunks, Self::Grpc, Self::Ws];
 
     /// Returns the name, as in `--stream NAME`.

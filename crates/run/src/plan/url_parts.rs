@@ -15,7 +15,7 @@ pub struct UrlParts<'a> {
 }
 
 impl<'a> UrlParts<'a> {
-    /// Splits a text.
+    /// Splits a URL, or a short form of one, into its parts.
     pub fn parse(url: &'a str) -> Self {
         let (scheme, rest) = url.split_once("://").map_or((None, url), |(scheme, rest)| (Some(scheme), rest));
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

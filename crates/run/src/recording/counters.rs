@@ -15,7 +15,7 @@ use crate::recording::counter_spec::CounterSpec;
 pub struct CounterId(pub Cow<'static, str>);
 
 impl CounterId {
-    /// Makes a name at compile time.
+    /// Makes the name of a counter at compile time.
     pub const fn new(id: &'static str) -> Self {
         Self(Cow::Borrowed(id))
     }
@@ -47,7 +47,7 @@ pub enum Reading {
     /// Missing value with its reason: file missing, no permission, unsupported by the kernel, or a counter that went
     /// backwards.
     Absent {
-        /// Reason in one sentence.
+        /// Reason why there is no value, in one sentence.
         absent: String,
     },
 }

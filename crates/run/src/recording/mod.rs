@@ -76,7 +76,7 @@ pub struct Absence {
     pub counter: CounterId,
     /// The instance; empty if no instance of the counter could be read.
     pub instance: String,
-    /// Reason in one sentence.
+    /// Reason why the counter could not be read, in one sentence.
     pub reason: String,
 }
 

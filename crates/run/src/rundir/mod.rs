@@ -34,7 +34,7 @@ pub struct Run {
     /// working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// Elapsed time so far, seconds.
+    /// Duration of the run so far, seconds.
     #[serde(with = "Figure")]
     pub elapsed_s: f64,
     /// Plan of the run.
@@ -50,7 +50,7 @@ pub struct Run {
     #[serde(with = "crate::trial::axes")]
     #[cfg_attr(test, schemars(with = "Vec<crate::trial::axes::Written<'static>>"))]
     pub trials: Vec<Trial>,
-    /// Conclusions. When a newer version of loadline reads an old run, it computes the conclusions again.
+    /// Conclusions of the run. When a newer version of loadline reads an old run, it computes the conclusions again.
     pub findings: Findings,
     /// Notes for the user.
     pub notes: Vec<Note>,
@@ -114,7 +114,7 @@ pub struct HostInfo {
     pub cpus: u32,
     /// Model of the CPU.
     pub cpu_model: String,
-    /// Memory in bytes.
+    /// Memory of the host, bytes.
     pub memory_bytes: u64,
     /// Facts about the host that affect the results: sysctls, clock source, virtualization.
     pub facts: std::collections::BTreeMap<String, String>,

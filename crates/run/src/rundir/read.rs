@@ -12,8 +12,8 @@ use crate::rundir::{FORMAT, Run, RunDirError};
 /// Maximum size of `run.json`, bytes. The maximum is enough for one day of samples from a busy host. A machine with 2
 /// GB of memory can read a run of this size.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials. The number is limited because all conclusions use every trial, and every table has a row
-/// for each trial.
+/// Maximum number of trials in a stored run. The number is limited because all conclusions use every trial, and every
+/// table has a row for each trial.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.

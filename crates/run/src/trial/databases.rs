@@ -118,7 +118,7 @@ pub struct DatabaseProfile {
     /// Mean duration of taking one sample, including the round trip to the database, milliseconds.
     #[serde(with = "Figure")]
     pub sample_ms: f64,
-    /// Mean number of sessions.
+    /// Mean number of all sessions of the database.
     #[serde(with = "Figure")]
     pub sessions: f64,
     /// Mean number of sessions that execute a statement or have an open transaction.

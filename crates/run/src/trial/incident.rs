@@ -13,13 +13,13 @@ pub const NOTHING_LISTENS: &str = "its host refused connections, since the serve
 pub struct Incident {
     /// Kind of incident.
     pub kind: IncidentKind,
-    /// Start, seconds since the load began.
+    /// Start of the incident, seconds since the load began.
     #[serde(with = "Figure")]
     pub begin_s: f64,
-    /// End; absent if the incident did not end, or has no duration.
+    /// End of the incident; absent if the incident did not end, or has no duration.
     #[serde(default)]
     pub end_s: Option<f64>,
-    /// Description in one sentence.
+    /// Description of the incident in one sentence.
     pub text: String,
 }
 

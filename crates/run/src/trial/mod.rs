@@ -261,7 +261,7 @@ pub struct RateChange {
     /// Time from which the rate applies, seconds since the load began.
     #[serde(with = "Figure")]
     pub t_s: f64,
-    /// Requests per second.
+    /// New rate, requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
 }

@@ -3,8 +3,8 @@
 
 use crate::{ErrorKind, FailureKind, Tally, Trial};
 
-/// Minimum number of connections for a conclusion. With fewer connections, the mean number of answers per connection is
-/// too uncertain for a conclusion.
+/// Minimum number of connections for a conclusion about silent closes. With fewer connections, the mean number of
+/// answers per connection is too uncertain for a conclusion.
 const MIN_CONNECTIONS: u64 = 20;
 /// Minimum number of successive connections per client. Even two restarts of the server give each client only three
 /// successive connections, so restarts alone do not reach this minimum.

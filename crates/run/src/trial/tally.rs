@@ -227,9 +227,9 @@ pub enum ErrorKind {
     ConnectFailed,
     /// The connection was established, but the handshake on it (TLS, HTTP/2, WebSocket) failed.
     HandshakeFailed,
-    /// No local port was left (EADDRNOTAVAIL).
+    /// The client had no local port left (EADDRNOTAVAIL).
     ClientPorts,
-    /// No descriptor was left (EMFILE, ENFILE).
+    /// The client had no file descriptor left (EMFILE, ENFILE).
     ClientFds,
     /// The connection was reset.
     Reset,

@@ -74,8 +74,8 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report like the reports of agents. The report's field `kind` names the variant, so serde first reads all keys
-    /// as strings.
+    /// A report for a test, which resembles the reports of agents. The report's field `kind` names the variant, so
+    /// serde first reads all keys as strings.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

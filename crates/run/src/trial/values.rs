@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 pub struct ValueName<T>(&'static str, PhantomData<fn() -> T>);
 
 impl<T> ValueName<T> {
-    /// Makes a name.
+    /// Makes the name of a value.
     pub const fn new(name: &'static str) -> Self {
         Self(name, PhantomData)
     }

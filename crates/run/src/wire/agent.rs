@@ -337,7 +337,7 @@ pub struct LoadPart {
         deserialize_with = "crate::bounded::list::<MAX_FIRST_FAILURES, _, _>"
     )]
     pub first_failures: Vec<FirstFailure>,
-    /// Notes in sentences.
+    /// Notes about this agent's part of the load, in sentences.
     pub notes: Vec<String>,
 }
 

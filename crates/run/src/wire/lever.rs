@@ -70,8 +70,8 @@ pub struct LeverPlan {
     /// Share of each CPU that the lever takes; 0 means a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// True if the processes are mostly idle. With idle processes, only the lever's own measurement can show how much
-    /// CPU time the lever took.
+    /// True if the processes that the lever slows are mostly idle. With idle processes, only the lever's own
+    /// measurement can show how much CPU time the lever took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.

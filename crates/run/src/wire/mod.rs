@@ -25,7 +25,7 @@ use crate::{
     ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, ServerAnswer, Tick, WatchedHost,
 };
 
-/// Version of the protocol. Conductor and agent must use the same version of the protocol.
+/// Version of the protocol between conductor and agents. Conductor and agent must use the same version of the protocol.
 pub const WIRE_VERSION: u32 = 11;
 
 /// Maximum length of a line in bytes, except for lines that [`is_long_line`] accepts.
@@ -60,7 +60,7 @@ pub struct Hello {
     /// Number of CPUs that the agent may use.
     #[serde(default)]
     pub cpus: u32,
-    /// Maximum number of descriptors for the agent.
+    /// Maximum number of file descriptors of the agent.
     #[serde(default)]
     pub descriptors: u64,
     /// Process ID of the agent on its host.
@@ -84,9 +84,9 @@ pub enum AgentCommand {
         /// Start time on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
     },
-    /// Change of phase. A load agent reports its results when its drain phase ends.
+    /// Change of the load's phase. A load agent reports its results when its drain phase ends.
     Enter {
-        /// Phase that begins now.
+        /// Phase of the load that begins now.
         phase: Phase,
         /// Time of the change on the agent's monotonic clock, nanoseconds; absent to change as soon as possible.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub enum AgentCommand {
     /// New rate of an open loop, chosen by the user during the load. Loads other than open loops, and loads with
     /// planned stages, ignore this command.
     Rate {
-        /// Factor for the plan's rate. The agent limits the factor to 0.001 to 1000.
+        /// Factor by which the planned rate is multiplied. The agent limits the factor to 0.001 to 1000.
         factor: f64,
     },
     /// Switches a lever on or off between two measurements. After each switch, the lever agent answers with
@@ -179,7 +179,7 @@ pub enum AgentReport {
         pid: u32,
         /// Address that a server listens on.
         listening: Option<SocketAddr>,
-        /// Driver or model in use.
+        /// I/O driver or I/O model that the agent uses.
         io: String,
         /// Notes for the user, for example about another driver than requested, or about a limit that could not be
         /// raised.

@@ -32,7 +32,7 @@ pub struct ObserverSpec {
     pub netns_pid: Option<u32>,
     /// Listener to observe, including a sample of its connections.
     pub listen: Option<Address>,
-    /// Remote address. The observer samples the connections to this address.
+    /// Remote address of connections. The observer samples the connections to this address.
     pub connect: Option<Address>,
     /// Listeners whose accepted and waiting connections the observer counts. Counting the connections of a listener is
     /// expensive if the listener has many connections.
@@ -61,7 +61,7 @@ pub struct Observed {
     pub processes: Vec<String>,
     /// Name of the set of CPUs that the `cpu.*` counters describe: see [`crate::Side::machine`].
     pub machine: String,
-    /// Upstream services of the processes.
+    /// Upstream services of the watched processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Upstream>,
     /// Pauses of the host, seconds since the start of the load.
@@ -73,7 +73,7 @@ pub struct Observed {
     /// CPU times of the host and of the watched processes.
     #[serde(skip_serializing_if = "CpuUse::is_empty")]
     pub cpu_use: CpuUse,
-    /// Incidents of the processes.
+    /// Incidents of the watched processes.
     pub incidents: Vec<Incident>,
 }
 

@@ -5,8 +5,8 @@
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Maximum number of boxes in the drawing. On the HTML page, a table below the drawing lists all services, also the
-/// services without a box.
+/// Maximum number of boxes in the drawing of the chain. On the HTML page, a table below the drawing lists all services,
+/// also the services without a box.
 const MAX_BOXES: usize = 12;
 
 /// Returns the drawing of the services in `stops`.

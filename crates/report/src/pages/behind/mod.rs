@@ -35,8 +35,8 @@ fn unwatched(run: &Run) -> Option<Block> {
     some.then(|| Note::block(Tone::Plain, text))
 }
 
-/// Returns the table of all services. A terminal hides this table, because the chain above the table shows the same
-/// figures.
+/// Returns the table of all services in the chain. A terminal hides this table, because the chain above the table shows
+/// the same figures.
 fn table(stops: &[Stop], figure: &str) -> Table {
     let columns = vec![
         Col::words("at", 0),

@@ -6,7 +6,7 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, Count, Cpus, Microseconds};
 
 pub(super) const ROWS: &[CounterSpec] = &[
-    // CPUs: instances `0`, `1`, … and `total`.
+    // Counters of CPUs. The instances are `0`, `1`, … and `total`.
     c("cpu.user", "CPU", Microseconds, Cumulative, "/proc/stat user and nice: time in user mode"),
     c("cpu.system", "CPU", Microseconds, Cumulative, "/proc/stat system: time in the kernel, without interrupts"),
     c("cpu.irq", "CPU", Microseconds, Cumulative, "/proc/stat irq: time in hardware interrupts"),
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
         Cumulative,
         "/proc/softirqs: soft interrupts by kind (NET_RX, NET_TX, TIMER, …), all CPUs",
     ),
-    // Processes: instance `name:pid`.
+    // Counters of processes. The instance is `name:pid`.
     c("process.user", "Process", Microseconds, Cumulative, "/proc/PID/stat utime: time in user mode, all threads"),
     c("process.system", "Process", Microseconds, Cumulative, "/proc/PID/stat stime: time in the kernel, all threads"),
     c(
@@ -112,7 +112,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("process.sleeping", "Process", Count, Gauge, "threads of the process in state S (sleeping)"),
     c("process.disk_wait", "Process", Count, Gauge, "threads of the process in state D (waiting for a disk)"),
     c("process.stopped", "Process", Count, Gauge, "threads of the process in state T or t (stopped)"),
-    // Threads: instance `name:pid/tid`.
+    // Counters of threads. The instance is `name:pid/tid`.
     c("thread.cpu", "Thread", Microseconds, Cumulative, "/proc/PID/task/TID/schedstat field 1: time on a CPU"),
     c(
         "thread.run_delay",

@@ -6,7 +6,7 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Pages};
 
 pub(super) const ROWS: &[CounterSpec] = &[
-    // Network interfaces.
+    // Counters of network interfaces.
     c("interface.rx_bytes", "Interface", Bytes, Cumulative, "/proc/net/dev receive bytes: bytes in"),
     c("interface.rx_packets", "Interface", Count, Cumulative, "/proc/net/dev receive packets (merged ones count once)"),
     c("interface.rx_errors", "Interface", Count, Cumulative, "/proc/net/dev receive errs: packets in with errors"),

@@ -6,7 +6,7 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Pages};
 
 pub(super) const ROWS: &[CounterSpec] = &[
-    // Softnet counters: instances by CPU.
+    // Softnet counters. The instances are CPUs.
     c(
         "softnet.processed",
         "Softnet",
@@ -28,8 +28,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
         Cumulative,
         "/proc/net/softnet_stat column 3: times that packet processing used up its budget",
     ),
-    // Slab caches: instances by cache name. A cache that the kernel merged with another cache of equal size has no
-    // instance.
+    // Counters of slab caches. The instance is the name of the cache. A cache that the kernel merged with another cache
+    // of equal size has no instance.
     c("slab.objects", "Slab", Count, Gauge, "/proc/slabinfo: active objects of socket caches"),
     c("slab.bytes", "Slab", Bytes, Gauge, "/proc/slabinfo: memory of socket caches"),
     // Counters of disks.
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
         Cumulative,
         "/proc/diskstats: time of flush requests, which is not in disk.busy",
     ),
-    // Pressure (PSI).
+    // Counters of pressure stall information (PSI).
     c("pressure.cpu_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/cpu some: a thread waited for a CPU"),
     c("pressure.memory_some", "Pressure", Microseconds, Cumulative, "/proc/pressure/memory some: a thread waited"),
     c(
