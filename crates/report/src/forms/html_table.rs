@@ -1,8 +1,8 @@
 //! Tables of the HTML form, on a wide page and on a phone. A table that fits on a phone is shown as it is. A table that
-//! is too wide for a phone but has few columns is stacked: each row becomes a card, in which each cell has its heading.
-//! A table that neither fits nor is stacked scrolls sideways in its own box, while its first column stays visible. The
-//! HTML page must work without scripts. No script can adapt the layout, so this code chooses it from an estimate of the
-//! table's width.
+//! is too wide for a phone but has few columns is stacked. Each row then becomes a card, in which each cell has its
+//! heading. A table that neither fits nor is stacked scrolls sideways in its own box, while its first column stays
+//! visible. The HTML page must work without scripts. No script can adapt the layout, so this code chooses it from an
+//! estimate of the table's width.
 
 use askama::Template;
 

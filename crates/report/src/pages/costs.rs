@@ -51,8 +51,8 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes. The kernel counts each part in clock ticks, so a part is inexact. Only
-/// the sum of the user and system parts is known exactly ([`PROCESS_SUM`]).
+/// Parts of the CPU time of a side's processes. The kernel counts user time and system time in clock ticks, so each of
+/// them is inexact. Only the sum of the user and system parts is known exactly ([`PROCESS_SUM`]).
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 /// Total CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);

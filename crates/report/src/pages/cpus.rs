@@ -62,8 +62,8 @@ mod tests {
     use super::*;
 
     /// In both cases of this test, the server used 0.9 CPUs. In the first case, the threads whose counters were read
-    /// used 0.5 and 0.1 CPUs. In the second case, these threads used 0.2 and 0.1 CPUs, so a thread whose counters were
-    /// not read may have used up to 0.6 CPUs.
+    /// used 0.5 and 0.1 CPUs. In the second case, the threads whose counters were read used 0.2 and 0.1 CPUs. A thread
+    /// whose counters were not read may have used up to 0.6 CPUs.
     #[test]
     fn a_thread_is_the_busiest_only_if_no_unread_thread_can_be_busier() {
         let told_of = |busy: f64| {

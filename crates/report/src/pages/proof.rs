@@ -182,8 +182,7 @@ fn shares(proof: &Proof) -> Vec<Block> {
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate, the lever takes away an equal share of the resource in every slot, so there is no curve to
-    // draw.
+    // In an open loop, the lever takes away an equal share of the resource in every slot, so there is no curve to draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());

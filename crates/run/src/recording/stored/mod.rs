@@ -12,7 +12,7 @@ pub(crate) use self::samples::Samples;
 use crate::figure::Figure;
 use crate::{Absence, CounterId, Peak};
 
-/// Counter samples of all sides of a run. Older versions stored the samples of each side within this side of a trial.
+/// Counter samples of all sides of a run. In files of older versions, each side of a trial contains its own samples.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -80,9 +80,9 @@ enum StoredColumns {
     Unchanged(usize),
     /// Index of a group in `groups`, its set of samples (0 for all), and an entry for each column. If all values of a
     /// column are equal, the column's entry is one number: the difference from the start value. If the values of a
-    /// column differ, its entry is a list with one difference per sample. In such a list, the first difference is from
-    /// the start value, and each further difference is from the sample before. If differences would not be exact, the
-    /// entry of a column contains the values themselves.
+    /// column differ, its entry is a list with one difference per sample. In a list of differences, the first
+    /// difference is from the start value, and each further one is from the sample before. If differences would not be
+    /// exact, the entry of a column contains the values themselves.
     Changed(usize, usize, Vec<Samples>),
 }
 
