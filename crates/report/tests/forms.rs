@@ -331,7 +331,7 @@ fn json_is_run_json() {
     });
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // The file does not contain the decisions of the judge. After loadline has read a run, it computes the judge's
+    // A stored run does not contain the decisions of the judge. After loadline has read a run, it computes the judge's
     // decisions again.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));

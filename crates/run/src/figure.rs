@@ -14,10 +14,10 @@ pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
 /// Containers of figures: one figure, a list of figures, or figures by name.
 pub(crate) trait Figures: Serialize {
-    /// Type that is read for the container; each `null` is read as `None`.
+    /// Type in which the figures are read; each `null` is read as `None`.
     type Read: for<'de> Deserialize<'de>;
 
-    /// Converts a value that was read; `null` becomes not-a-number.
+    /// Converts figures that were read; `null` becomes not-a-number.
     fn of(read: Self::Read) -> Self;
 }
 

@@ -206,7 +206,7 @@ fn decided(comparison: &Comparison) -> String {
     format!("decided by {figure}: {ratio}")
 }
 
-/// Returns the word that the screen shows for a result. (In files, an undecided result has the ID `not-enough`.)
+/// Returns the word that the screen shows for a result. In files, an undecided result has the ID `not-enough`.
 fn word(word: ComparisonResult) -> &'static str {
     if word == ComparisonResult::NotEnough { "undecided" } else { word.name() }
 }

@@ -41,8 +41,8 @@ pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
 }
 
 /// Returns the CPU time of all threads of a side whose counters were read, in CPUs. A thread whose counters were not
-/// read may be the busiest thread. For example, a process may have too many threads, or threads that end after one
-/// request.
+/// read may be the busiest thread. Counters of threads may be missing if a process has too many threads, or if its
+/// threads end after one request.
 fn read_threads(side: &Side, trial: &Trial) -> f64 {
     let (recording, window) = (&side.recording, trial.measured.window);
     let us = |column| recording.over(column, window).value();

@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(said, ["the server closed 12 idle connections, the first of them after 0 µs without a request"]);
     }
 
-    /// The server closes each connection after one or seven answers, without sending `Connection: close`.
+    /// In this test, the server closes each connection after one or seven answers, without sending `Connection: close`.
     #[test]
     fn silent_closes_after_some_answers_are_named() {
         let said = |connected, completed, lost, refused| {
@@ -265,8 +265,8 @@ mod tests {
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
     }
 
-    /// The server drops a tenth of the requests at random. From this server, a connection gets 9 answers on average,
-    /// and at most 60 answers.
+    /// In this test, the server drops a tenth of the requests at random. From this server, a connection gets 9 answers
+    /// on average, and at most 60 answers.
     #[test]
     fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
         let dropping = |answers: &[u64]| {
@@ -318,7 +318,7 @@ mod tests {
         );
     }
 
-    /// The server first answers with status 200, and later redirects to its login page.
+    /// In this test, the server first answers with status 200, and later redirects to its login page.
     #[test]
     fn redirects_that_begin_during_the_load_are_counted() {
         let said = |redirects: u64, unexpected: u64| {

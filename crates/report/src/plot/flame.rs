@@ -46,7 +46,7 @@ pub(super) struct Node<'a> {
 }
 
 impl Flame {
-    /// Adds up the stacks to a tree. The root has no name, and its children are the processes.
+    /// Adds up the stacks to a tree. The root of the tree has no name, and its children are the processes.
     pub(super) fn tree(&self) -> Node<'_> {
         let mut root = Node::default();
         for (stack, weight) in self.stacks.iter().filter(|(_, weight)| weight.is_finite() && *weight > 0.0) {

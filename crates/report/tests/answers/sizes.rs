@@ -63,8 +63,8 @@ fn sizes_name_the_cheapest_setting_and_its_container() {
     assert!(none.contains("No setting meets the objective"), "{none}");
 }
 
-/// The search with a quota of one CPU ended early. The lower bound with a quota of one CPU (310/s) is below the
-/// capacity that was measured with half a CPU (500/s).
+/// In this test, the search with a quota of one CPU ended early. The lower bound with a quota of one CPU (310/s) is
+/// below the capacity that was measured with half a CPU (500/s).
 #[test]
 fn a_search_that_ended_early_is_a_lower_bound_in_every_form() {
     let mut result = sizes();

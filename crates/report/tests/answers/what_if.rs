@@ -80,8 +80,8 @@ fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     assert!(!html.contains("NaN") && !text.contains("inf"), "{text}");
 }
 
-/// The run used only a small part of the CPUs. Under a light load, a request may cost more CPU time, so the predicted
-/// limits are lower bounds.
+/// In this test, the run used only a small part of the CPUs. Under a light load, a request may cost more CPU time, so
+/// the predicted limits are lower bounds.
 #[test]
 fn a_what_if_after_a_light_load_gives_lower_bounds() {
     let mut answer = doubled();

@@ -275,8 +275,8 @@ pub enum ElasticityBasis {
     /// Upper bound: the sum of the elasticities of this resource and of another resource. The levers of the two
     /// resources slow both resources, so the sum of their elasticities cannot be divided.
     Joint,
-    /// Unknown, because the lever took away a much smaller share of the resource than requested. The elasticity may
-    /// have any value.
+    /// The elasticity is unknown, because the lever took away a much smaller share of the resource than requested. The
+    /// elasticity may have any value.
     Open,
 }
 

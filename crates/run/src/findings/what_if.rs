@@ -116,7 +116,8 @@ pub struct WhatIf {
     pub now: f64,
     /// Rate after the change, requests per second.
     pub rate: Estimate,
-    /// Mean response time after the change, microseconds. Infinite if more requests arrive than the server can handle.
+    /// Mean response time after the change, microseconds. The response time is infinite if more requests arrive than
+    /// the server can handle.
     pub response_us: Estimate,
     /// Capacity after the change, requests per second.
     pub capacity: Estimate,

@@ -3,8 +3,8 @@
 
 use crate::{Recording, Window};
 
-/// CPU time of one CPU, or of all CPUs (`total`), by kind, microseconds. Kinds that the kernel does not report
-/// separately are 0.
+/// CPU time of one CPU, or of all CPUs (`total`), by kind, microseconds. Kinds of CPU time that the kernel does not
+/// report separately are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTimes {
     /// Time in user mode, microseconds.

@@ -54,7 +54,7 @@ pub struct Run {
     pub findings: Findings,
     /// Notes for the user.
     pub notes: Vec<Note>,
-    /// True if the run ended before it was complete. The run contains all measurements made before its end.
+    /// True if the run ended before it was complete. An interrupted run contains all measurements made before its end.
     pub interrupted: bool,
 }
 

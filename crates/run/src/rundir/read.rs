@@ -215,7 +215,7 @@ pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
         ],
     )?;
     drop(head);
-    // The format was already checked, so an error here means that the run is damaged.
+    // The format of the run was already checked, so a parse error here means that the run is damaged.
     let damaged = |e: serde_json::Error| RunDirError::Parse { path: name.into(), message: e.to_string() };
     let mut run: Run = serde_json::from_str(text).map_err(damaged)?;
     run.redact_secrets();

@@ -36,7 +36,8 @@ pub struct Measured {
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub series_refused: Vec<f64>,
     /// Longest period in which no request completed although requests were in flight; start and end in seconds since
-    /// the load began. The real period may be longer by up to 0.2 s, the time of two progress reports of the generator.
+    /// the load began. The real period without completed requests may be longer by up to 0.2 s, the time of two
+    /// progress reports of the generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence: Option<Window>,
     /// Requests completed per second in each slot (period of equal length) of an experiment.

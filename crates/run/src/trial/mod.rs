@@ -161,8 +161,8 @@ pub struct Trial {
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub handshake_us: Summary,
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2:
-    /// SETTINGS_MAX_CONCURRENT_STREAMS). The limit is absent if the server announced none. Requests beyond the limit
-    /// wait in the generator.
+    /// SETTINGS_MAX_CONCURRENT_STREAMS). The limit is absent if the server announced none. Requests beyond the server's
+    /// limit wait in the generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection, seconds. If connections of this load were idle

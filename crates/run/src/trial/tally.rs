@@ -218,8 +218,8 @@ impl Errors {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// The server's host refused the connect with a reset. For a unix socket: nothing listens, or the queue of the
-    /// listener is full.
+    /// The server's host refused the connect with a reset. For a unix socket, this means that nothing listens, or that
+    /// the queue of the listener is full.
     ConnectRefused,
     /// The connect timed out. S-Clients close the connection after their timeout T and open another connection.
     ConnectTimeout,
@@ -233,7 +233,7 @@ pub enum ErrorKind {
     ClientFds,
     /// The connection was reset.
     Reset,
-    /// The connection ended before the response began. If the protocol does not show where a response begins, the
+    /// The connection ended before the response began. With a protocol that does not show where a response begins, the
     /// connection ended before the response was complete.
     ShortResponse,
     /// The connection ended or was reset in the middle of a response.

@@ -342,8 +342,8 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. Keeps the maximum of each time, such as the length of the window.
-    /// Adds counts, sums and histograms.
+    /// Adds the results of another agent or thread. Of each time, such as the length of the window, keeps the larger
+    /// one of the two values. Adds counts, sums and histograms.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);

@@ -66,7 +66,7 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a device's kind, but the argument `thread` for a thread.
+/// Returns the name of a device's kind; for a thread, returns the argument `thread` instead.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }

@@ -108,8 +108,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count: tracked connections"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max: most tracked connections"),
     // Queueing disciplines: the instance is `device kind handle` for the root of a device, such as `eth0 tbf 8001:`.
-    // For a discipline that is not the root, the instance is `device kind handle in parent`. The counters of the root
-    // include the packets of the device's other disciplines.
+    // For a discipline that is not the root, the instance is `device kind handle in parent`. The counters of a device's
+    // root discipline include the packets of the device's other disciplines.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2: bytes sent"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets sent"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2: bytes that wait in the queue"),

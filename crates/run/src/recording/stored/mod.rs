@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn few_numbers_cannot_stand_for_many_values() {
-        // The file has five sides, each with six columns of three samples and one absent counter.
+        // The file of this test has five sides, each with six columns of three samples and one absent counter.
         let of_file = || Room { values: 90, objects: 35, ..Room::of_a_file() };
         let read = |mut room: Room| StoredRecordings::pack(&run()).unpack_within(&mut run(), &mut room);
         assert_eq!(read(of_file()), Ok(()));

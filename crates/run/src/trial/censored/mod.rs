@@ -37,7 +37,7 @@ struct Counts {
 /// threads, hosts or windows, their counts are added.
 #[derive(Clone, Debug, Default)]
 pub struct CensoredTimes {
-    /// Counts by time in nanoseconds. A request that failed after an unknown time counts at 0.
+    /// Counts by time in nanoseconds. A request that failed after an unknown time counts at the time 0.
     counts: BTreeMap<u64, Counts>,
 }
 

@@ -52,7 +52,7 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer. `ends` returns the number of requests that end at
-    /// a given time. `never` further requests take longer than every time.
+    /// a given time. The response times of `never` further requests are longer than all times of the curve.
     fn survival(&self, ends: impl Fn(&Counts) -> f64, never: u64) -> Vec<(u64, f64)> {
         // The loop goes from the longest time to the shortest time, and adds up the requests that are known to take
         // longer.

@@ -61,8 +61,8 @@ fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     assert_eq!(failing(300).percentile(0.5), TimeFigure::Exact(100.0));
 }
 
-/// Half of the requests are refused, and the refusals take as long as the good answers. An earlier version of loadline
-/// counted the refusals as requests that would have taken longer, and printed a p90 of 500 ms.
+/// In this test, half of the requests are refused, and the refusals take as long as the good answers. An earlier
+/// version of loadline counted the refusals as requests that would have taken longer, and printed a p90 of 500 ms.
 #[test]
 fn refusals_as_slow_as_answers_change_no_percentile() {
     let same = |n| ms(&[(5, 99 * n), (500, n)]);
