@@ -45,8 +45,7 @@ impl Ends {
 }
 
 /// Maximum number of printed lines for a run whose result has no summary of a few lines. Lines that are already on the
-/// screen count, too. Together with one line before the report and two lines after it, this text fits on a screen of 45
-/// lines.
+/// screen count, too. These lines, one line before the report and two lines after it fit on a screen of 45 lines.
 const LINES: usize = 42;
 
 /// Prints and writes all results. Prints the verdict before it writes the files, so the user sees the verdict even if

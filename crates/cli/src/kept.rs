@@ -78,7 +78,7 @@ impl Kept {
         Ok(Self { dir, made: true, aside: None, link: Some(link), _lock: None })
     }
 
-    /// Returns the path of the directory.
+    /// Returns the path of the run's directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -90,8 +90,8 @@ impl Kept {
         if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
     }
 
-    /// Makes the link point to the complete run. Returns lines for the user that name the report and the moved earlier
-    /// run.
+    /// Makes the link `latest` point to the complete run. Returns lines for the user that name the report and the moved
+    /// earlier run.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
@@ -102,8 +102,8 @@ impl Kept {
 }
 
 impl Kept {
-    /// Makes the link point to an interrupted run. Returns the directory with the run's measurements, or `None` if the
-    /// run has no measurements.
+    /// Makes the link `latest` point to an interrupted run. Returns the directory with the run's measurements, or
+    /// `None` if the run has no measurements.
     pub(crate) fn cut_short(&self) -> Option<String> {
         if !self.dir.join("run.json").exists() {
             return None;
@@ -119,8 +119,8 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // Without measurements, moves the earlier run back. A file that cannot be moved back stays in the sibling
-        // directory.
+        // If the new run has no measurements, moves the files of the earlier run back. If loadline cannot move a file
+        // of the earlier run back, the file stays in the sibling directory.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
             let _ = fs::remove_dir(aside);
@@ -132,7 +132,7 @@ impl Drop for Kept {
 }
 
 /// Locks the directory of a run, so two simultaneous runs do not mix their files. Returns `None` if creating or opening
-/// the directory fails. In that case, writing the first file fails with an error.
+/// the directory fails. If so, writing the first file of the run fails with an error.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -142,7 +142,7 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
 }
 
 /// Returns true if loadline wrote a file. loadline wrote the file if `mark` is near the file's beginning. Returns
-/// `None` if there is no file.
+/// `None` if `file` cannot be opened.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();
@@ -190,8 +190,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Makes a link point to a directory next to it, in one atomic step. An older version stored runs in a directory with
-/// the link's name. If this directory exists, renames it first.
+/// Makes a link point to a directory next to it, in one atomic step. An older version of loadline stored runs in a
+/// directory with the link's name. If such a directory exists, this function renames it first.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // If `--out` names the link, the result is the same as for the directory to which the link points.
+        // If `--out` names the symbolic link `latest`, loadline uses the directory to which this link points.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

@@ -1,6 +1,6 @@
 //! `--metrics ADDR:PORT`: serves the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client
-//! has its own thread and must finish within a second. A slow client therefore delays neither the run nor other
-//! clients.
+//! has its own thread and must finish within a second. Therefore, a slow client of the metrics delays neither the run
+//! nor other clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -92,8 +92,8 @@ fn path(head: &[u8]) -> Option<&str> {
     path.split('?').next()
 }
 
-/// Returns true if the request names this host. Without this check, a web page could read the figures through a host
-/// name of its own that resolves to this host (DNS rebinding).
+/// Returns true if the header `Host` of a request names the host on which loadline runs. Without this check, a web page
+/// could read the figures through a host name of its own that resolves to this host (DNS rebinding).
 fn is_own_host(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let named =

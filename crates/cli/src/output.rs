@@ -61,8 +61,8 @@ pub(crate) fn style() -> report::Style {
     report::Style { width: sys::terminal::width().unwrap_or(80), color: colors(), ascii: is_ascii() }
 }
 
-/// Returns true if loadline may print only ASCII characters. Reasons are a locale that does not use UTF-8, a dumb
-/// terminal, and the kernel's console.
+/// Returns true if loadline may print only ASCII characters. loadline prints only ASCII characters if the locale does
+/// not use UTF-8, on a dumb terminal, and on the kernel's console.
 fn is_ascii() -> bool {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
@@ -89,7 +89,8 @@ pub(crate) fn catch_interrupts() {
     let _ = sys::interrupt::catch();
 }
 
-/// Writes the HTML report of one run of a series into that run's folder. If this fails, the measurement goes on.
+/// Writes the HTML report of one run of a series into that run's folder. If the report cannot be written, the
+/// measurement goes on.
 pub(crate) fn write_report(run: &run::Run, dir: &Path) {
     let written = report::render("html", run, &plain())
         .map_err(anyhow::Error::from)

@@ -317,7 +317,8 @@ fn loaded(trial: &Trial) -> String {
     row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
 }
 
-/// Formats the line of a trial without load, such as timed calls. The line has no columns.
+/// Formats the line of a trial without load, such as timed calls. Unlike the line of a load, this line is not divided
+/// into columns.
 fn unloaded(trial: &Trial) -> String {
     let summary = trial.results.summary.as_ref();
     summary.map_or_else(|| trial.label.clone(), |summary| format!("{}: {summary}", trial.label))

@@ -15,8 +15,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Takes the parameters out of a plan. With `quick`, the values in `[lab.quick]` take precedence. Afterwards, the
-    /// table `[lab]` of the plan contains the values that the run uses.
+    /// Takes the parameters out of a plan. With `quick`, the values in `[lab.quick]` take precedence. After the call,
+    /// the table `[lab]` of the plan contains the values that the run uses.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {

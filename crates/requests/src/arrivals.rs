@@ -29,8 +29,8 @@ pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes
     Ok((recorded(times).map_err(fail)?, remarks))
 }
 
-/// Returns a remark if times are not in order, and a remark if times are negative. Each remark names the first of these
-/// times.
+/// Returns a remark if times are not in order, and a remark if times are negative. Each remark names the first time
+/// that is out of order or negative.
 fn remarks(times: &[f64]) -> Vec<String> {
     let earlier = times.windows(2).find(|two| two[1] < two[0]);
     let earlier =
@@ -121,7 +121,7 @@ mod tests {
         read_arrivals(&path, column).map(|(times, _)| times.gaps_us).map_err(|e| e.to_string())
     }
 
-    /// An earlier version accepted unordered and negative times without a remark.
+    /// An earlier version of loadline accepted unordered and negative times without a remark.
     #[test]
     fn unusual_times_are_named() {
         assert_eq!(remarks(&[0.1, 0.05, 0.2]), ["the times are not in order and are sorted: 0.05 follows 0.1"]);

@@ -10,7 +10,8 @@ use crate::error::{ReadError, shown};
 /// Maximum size of a file, bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Reads a table. The first character of the table shows whether it is CSV or JSON.
+/// Reads the table of values for placeholders from a file. The first character of the table shows whether it is CSV or
+/// JSON.
 pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> {
     let name = path.display().to_string();
     let fail = |place, message: String| ReadError { file: name.clone(), place, message };

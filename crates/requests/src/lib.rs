@@ -82,8 +82,8 @@ pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError>
     log::replay(path, options).map_err(|error| other().map_or(error, named))
 }
 
-/// Returns the imported requests as a set. Their order is `order`, otherwise the order that the file states. Without
-/// either, the load draws requests at random by weight.
+/// Returns the imported requests as a set. The load sends the requests in the given `order`, otherwise in the order
+/// that the file states. Without either, the load draws requests at random by weight.
 pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> RequestSet {
     let order = order.or(imported.order).unwrap_or_default();
     let templates = imported.templates;

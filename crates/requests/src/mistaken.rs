@@ -62,8 +62,8 @@ mod tests {
 
     use crate::{ReplayOptions, read_text, replay};
 
-    /// An earlier version replayed vegeta's targets without their bodies and headers, and its messages did not name
-    /// `--requests`.
+    /// An earlier version of loadline replayed vegeta's targets without their bodies and headers. The messages of that
+    /// version did not name `--requests`.
     #[test]
     fn a_file_of_requests_is_not_replayed_as_a_log() {
         for (text, form) in [
@@ -99,7 +99,7 @@ mod tests {
         assert!(error.contains("its form is not known"), "{error}");
     }
 
-    /// Replays a log. Returns the number of its different requests.
+    /// Replays a log. Returns the number of different requests in the log.
     fn replayed(text: &str, fields: &str) -> Result<usize, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");

@@ -17,13 +17,14 @@ impl Unreadable {
         self.first.get_or_insert(error);
     }
 
-    /// Returns the entry if it could be read. Otherwise, counts the entry and returns `None`.
+    /// Returns the entry if it could be read. If the entry could not be read, counts it and returns `None`.
     pub(crate) fn unless_read<T>(&mut self, read: Result<T, ReadError>) -> Option<T> {
         read.map_err(|error| self.add(error)).ok()
     }
 
     /// Counts the unreadable entries as left out, and names the first of these entries. If more entries are unreadable
-    /// than readable, the file probably has another format than expected. In this case, returns the first error.
+    /// than readable, the file probably has another format than expected. If so, returns the error of the first
+    /// unreadable entry.
     pub(crate) fn leave_out_of(self, mut all: Imported) -> Result<Imported, ReadError> {
         let Some(first) = self.first else { return Ok(all) };
         if self.count > all.found.len() as u64 {

@@ -1,6 +1,6 @@
-//! CPU work of a thread, which consists of loop iterations. Their number per millisecond of CPU time was measured
-//! before. Each iteration writes a byte of a data page. If there is a code file, each iteration also reads a byte of a
-//! code page.
+//! CPU work of a thread, which consists of loop iterations. The number of iterations per millisecond of CPU time is
+//! measured before the workload starts. Each iteration writes a byte of a data page. If there is a code file, each
+//! iteration also reads a byte of a code page.
 
 use std::fs::File;
 

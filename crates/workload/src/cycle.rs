@@ -216,7 +216,7 @@ mod tests {
         // shorter.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
-        // One slow access does not change the minimum.
+        // The machine may slow one access of the test, but this does not change the minimum response time.
         assert!(stood_ns > 300e6 || recorded.count > 5 && recorded.min_ns < 2e6, "{recorded:?}");
         assert!(recorded.min_ns <= recorded.max_ns);
         assert_eq!(worker(&spec).run(5.0, &stop).unwrap().count, 0, "stopped before it began");

@@ -65,7 +65,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // All rows have arrived, or the workload has failed. A process that still runs is therefore no longer needed.
+        // All rows have arrived, or the workload has failed. In both cases, nobody needs a process that still runs.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -99,7 +99,8 @@ fn start(
                     return;
                 }
             }
-            // Sending fails only if `run` has returned and dropped the receiver. Nobody needs this report then.
+            // Sending fails only if `run` has returned and dropped the receiver. After that, nobody needs the report
+            // that the process ended.
             let _ = say.send((index, Report::Ended));
         };
         let started = std::thread::Builder::new().spawn(read);
@@ -170,8 +171,8 @@ pub fn child() {
 
 fn send_report(report: &Report) {
     let text = serde_json::to_string(report).unwrap_or_default();
-    // If the parent has ended, the write fails. This error is ignored, because the end of the parent also ends this
-    // process's input, which stops this process.
+    // If the parent has ended, the write fails. This process ignores the error, because the end of the parent also
+    // closes this process's input, which stops the process.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 

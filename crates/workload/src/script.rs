@@ -51,7 +51,8 @@ fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     }
 }
 
-/// Parses `[REPEAT n] PROCESS params.SCP dataPages codeFile [procName [I|N|H|R]]`. The letter is the priority.
+/// Parses `[REPEAT n] PROCESS params.SCP dataPages codeFile [procName [I|N|H|R]]`. The optional letter at the end is
+/// the priority of the process.
 fn process(path: &Path, line: &Line, note: &mut impl FnMut(String)) -> Result<ProcessSpec> {
     const FORM: &str = "expected [REPEAT n] PROCESS file.SCP dataPages codeFile [name [I|N|H|R]]";
     let (repeat, words) = repeat(path, line)?;
@@ -81,7 +82,7 @@ fn process(path: &Path, line: &Line, note: &mut impl FnMut(String)) -> Result<Pr
     Ok(spec)
 }
 
-/// Parses `[REPEAT n] THREAD params.SCT [T|H|A|N|B|L|I]`. The letter is the priority.
+/// Parses `[REPEAT n] THREAD params.SCT [T|H|A|N|B|L|I]`. The letter at the end is the thread's priority.
 fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     const FORM: &str = "expected [REPEAT n] THREAD file.SCT [T|H|A|N|B|L|I]";
     let (repeat, words) = repeat(path, line)?;

@@ -63,7 +63,7 @@ pub struct ThreadSpec {
     /// Size of a record in bytes.
     pub record_bytes: u32,
     /// Actions of one access: R reads a record, W writes a record. A W directly after an R writes the record that was
-    /// just read. Every other action uses the next record.
+    /// just read. Any other R or W uses the next record.
     pub actions: String,
 }
 
@@ -84,7 +84,7 @@ pub enum Access {
     /// Each access goes to a record drawn from `seek_records`.
     #[default]
     Random,
-    /// Accesses go to one record after another. After the last record, they continue with the first.
+    /// Accesses go to one record after another. After the last record, sequential accesses continue with the first.
     Sequential,
 }
 
@@ -136,7 +136,8 @@ impl Default for ThreadSpec {
 
 /// Nice values of process priorities.
 pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
-/// Nice values of thread priorities. A thread's nice value is the sum of this value and the nice value of its process.
+/// Nice values of thread priorities. A thread's nice value is the sum of the nice value of its own priority and the
+/// nice value of its process's priority.
 pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
     [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
 

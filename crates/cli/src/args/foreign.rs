@@ -1,5 +1,5 @@
-//! Flags of other load generators. loadline accepts a flag that means the same as one of its own flags. For any other
-//! flag in these tables, the error names the right flag of loadline.
+//! Flags of other load generators. loadline accepts a flag that means the same as one of its own flags. If a user gives
+//! another generator's flag with another meaning, the error names the right flag of loadline.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};

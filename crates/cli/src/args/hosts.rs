@@ -69,7 +69,7 @@ impl ServerHostArgs {
 
 impl HostArgs {
     /// Returns true if a flag names another host, or sets the way in which loadline starts there (`--via`,
-    /// `--agent-path`). All other flags about hosts need one of these flags.
+    /// `--agent-path`). All other flags about hosts need a flag for which this function returns true.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()

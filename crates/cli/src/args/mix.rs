@@ -90,7 +90,7 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 
 impl MixArgs {
     /// Reads the request set into the plan. If the user gave no target, the target is the origin in the URLs of the
-    /// requests. Returns messages about the set for the user.
+    /// requests. Returns messages about the request set for the user.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);
@@ -102,8 +102,8 @@ impl MixArgs {
             "--order needs a file of requests: give --requests, too"
         );
         let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
-        // For a database target, the path of the URL names the database. The plan still uses this path, so there is no
-        // message about it.
+        // For a database target, the path of the URL names the database. The plan still uses the path of the database
+        // URL, so there is no message about this path.
         let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
         let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
         let origin = imported.aim(&plan.target.url);
@@ -126,8 +126,8 @@ impl MixArgs {
             (set.data, set.templates) = (Some(data), true);
         }
         // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
-        // recording, these placeholders are untrusted text. If loadline replaced them, it could send the user's secrets
-        // to a server that the author of the recording chose.
+        // recording, placeholders for environment variables are untrusted text. If loadline replaced them, it could
+        // send the user's secrets to a server that the author of the recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -157,7 +157,7 @@ impl MixArgs {
         let lines = std::iter::once(from.clone()).chain(summary.iter().map(|line| format!("  {line}"))).collect();
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // The load uses the recorded times only with `--speed`; until then, their speed is 0.
+        // The load uses the recorded times only with `--speed`. The function `in_time` sets this speed later.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -226,8 +226,8 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Sets the speed for the replay of a log's recorded times. Drops these times without a speed. Fails for a speed
-/// without recorded times, and for a rate with stages in a command other than `load`.
+/// Sets the speed for the replay of a log's recorded times. If the user gave no speed, drops the recorded times. Fails
+/// for a speed without recorded times, and for a rate with stages in a command other than `load`.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
@@ -261,7 +261,7 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
         ),
     };
     // The number of random arrivals may exceed its mean, so the check adds five standard deviations. The test request
-    // needs a row, too.
+    // before the load uses a row, too.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(
@@ -271,7 +271,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time by which a load may last longer than planned, seconds. The check requires rows of data for this time, too.
+/// Time by which a load may last longer than planned, seconds. Therefore, the rows of data must suffice for the planned
+/// time plus this time.
 const SPARE_S: f64 = 0.5;
 
 /// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails

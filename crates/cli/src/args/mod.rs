@@ -1,4 +1,4 @@
-//! Flags that several commands share. The commands put these flags into the plan of a run.
+//! Flags that several commands share. The commands put the values of these shared flags into the plan of a run.
 
 mod blocks;
 pub(crate) mod defaults;

@@ -1,5 +1,5 @@
-//! Protocol of a target. The login in a database URL moves into the settings of the protocol. A stored run contains
-//! these settings without the password.
+//! Protocol of a target. The login in a database URL moves into the settings of the protocol. A stored run contains the
+//! settings of the protocol without the password.
 
 use anyhow::Context as _;
 use run::{Behind, Plan, Protocol, UrlParts};

@@ -16,8 +16,8 @@ const FLAGS_OF_SETS: &[&str] = &["prepared"];
 pub(crate) struct RequestArgs(ArgMatches);
 
 impl RequestArgs {
-    /// Puts the given flags into the settings of the load's protocol. Fails for a flag that this protocol does not
-    /// have.
+    /// Puts the given flags into the settings of the load's protocol. Fails for a flag that the load's protocol does
+    /// not have.
     pub(crate) fn apply(&self, load: &mut LoadPlan, embedded: bool) -> anyhow::Result<()> {
         let (protocol, secrets) = (&mut load.protocol, &mut load.secrets);
         let row = proto::spec(protocol);

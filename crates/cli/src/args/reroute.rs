@@ -1,4 +1,5 @@
-//! Flags for connecting to another host or address than the URL names. The flags of curl with these names do the same.
+//! Flags for connecting to another host or address than the URL names. curl has flags with the same names and the same
+//! effects.
 
 use clap::Args;
 use run::{AddressChoice, ConnectTo, FixedAddresses, Target};
@@ -18,7 +19,8 @@ pub(super) struct RerouteArgs {
 }
 
 impl RerouteArgs {
-    /// Puts the given flags before the entries of the plan file. The flags of the command line thus take precedence.
+    /// Puts the given flags before the entries of the plan file. Therefore, the flags of the command line take
+    /// precedence over the plan file.
     pub(super) fn apply(&self, target: &mut Target) {
         target.connect_to.splice(..0, self.connect_to.iter().cloned());
         target.resolve.splice(..0, self.resolve.iter().cloned());

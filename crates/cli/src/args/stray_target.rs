@@ -4,7 +4,8 @@
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Tips for a URL that a command does not take. Each row has the commands and the tip.
+/// Tips for a URL that a command does not take. Each row has the commands that do not take the URL, and the tip that
+/// loadline prints.
 const SURPLUS_URLS: &[(&[&str], &str)] = &[
     (&["watch", "waits"], "--port PORT names a server on this machine, and --server-pid PID its process"),
     (&["serve"], "--listen 127.0.0.1:PORT sets the address of this server"),

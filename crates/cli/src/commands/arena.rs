@@ -105,8 +105,8 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns the plan for storing, with the secrets in its commands hidden. Only the user's own file contains these
-/// secrets.
+/// Returns the plan for storing, with the secrets in its commands hidden. After a comparison, only the user's own file
+/// contains the secrets of these commands.
 fn stored(plan: &ArenaPlan) -> ArenaPlan {
     let mut plan = plan.clone();
     let commands = plan.entries.iter_mut().flat_map(|entry| [&mut entry.command, &mut entry.build]);

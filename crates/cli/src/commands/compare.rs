@@ -164,8 +164,8 @@ enum IfUndecided {
     Fail,
 }
 
-/// Returns the exit status of a comparison. If the new server died, the status is a failure. Otherwise, an interrupted
-/// comparison has its own status, whatever its outcome is.
+/// Returns the exit status of a comparison. If the new server died, the status is a failure. If the new server did not
+/// die, an interrupted comparison has its own status, whatever its outcome is.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
         _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,
@@ -277,8 +277,8 @@ fn judged(
     judge::compare_at(old, new, threshold, looks).map_err(anyhow::Error::msg)
 }
 
-/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline. This is so if no baseline
-/// has this name, or if `replace` is set.
+/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline. The new run becomes the
+/// baseline if no baseline is called `name`, or if `replace` is set.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();

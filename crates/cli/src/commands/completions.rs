@@ -25,7 +25,7 @@ fn script(shell: Shell, whole: &Command) -> String {
     String::from_utf8_lossy(&text).into_owned() + &more
 }
 
-/// Returns a copy of a command without hidden subcommands. Otherwise, the completions would offer them.
+/// Returns a copy of a command without hidden subcommands. With hidden subcommands, the completions would offer them.
 fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().cloned();
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(visible);

@@ -96,8 +96,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None })
 }
 
-/// Puts the hosts that the user named into the plan. Real hosts have their own network, so the plan then has no medium
-/// (emulated network).
+/// Puts the hosts that the user named into the plan. Real hosts have their own network, so a plan with real hosts has
+/// no medium (emulated network).
 fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     args.hosts.apply(plan)?;
     if plan.hosts.is_empty() {

@@ -150,8 +150,8 @@ fn speed(text: &str) -> Result<f64, String> {
 /// duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    // The measured time ends one mean gap after the last request. The number of requests divided by this time is then
-    // the mean rate of the requests.
+    // The measured time ends one mean gap after the last request. With this end, the number of requests divided by the
+    // measured time is the mean rate of the requests.
     let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
@@ -184,8 +184,8 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // The first stage begins with the load. A warm-up would hide the beginning of this stage, so the load
-                // has no warm-up.
+                // The first stage begins with the load. A warm-up would hide the beginning of the first stage, so the
+                // load has no warm-up.
                 let (stages, length_s) = rate.over(args.duration).map_err(anyhow::Error::msg)?;
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

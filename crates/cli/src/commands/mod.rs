@@ -115,15 +115,16 @@ impl Command {
     }
 
     /// Returns true for commands before which loadline must not undo the changes that killed experiments left on this
-    /// machine. Commands that store a run undo these changes later and note this in the run. An agent undoes these
-    /// changes only on request.
+    /// machine. Commands that store a run undo the changes of killed experiments later, and note this in the run. An
+    /// agent undoes the changes of killed experiments only on request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)
     }
 
     /// Returns true for commands that only print text. A command that only prints may end at once if the program that
-    /// reads its output closes the pipe. All other commands must first end their processes and finish their runs.
+    /// reads its output closes the pipe. Commands that do more than print must first end their processes and finish
+    /// their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

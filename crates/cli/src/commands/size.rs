@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // If the measurement fails, removes the folder if it is empty.
+    // A failed measurement may leave the folder empty, and then loadline removes the folder.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
@@ -165,8 +165,8 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Combines each setting in `all` with each amount, which `set` puts into the setting. Without amounts, returns the
-/// settings unchanged.
+/// Combines each setting in `all` with each amount, which `set` puts into the setting. If `amounts` is empty, returns
+/// the settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();

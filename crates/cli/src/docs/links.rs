@@ -48,8 +48,8 @@ fn the_index_names_every_page_once() {
     }
 }
 
-/// Maximum size of all pictures of the pages together, bytes. The limit keeps clones of the repository and the pages
-/// small.
+/// Maximum size of all pictures of the pages together, bytes. This limit on the size keeps clones of the repository and
+/// the pages small.
 const MAX_PICTURES_BYTES: u64 = 300_000;
 
 #[test]
@@ -114,7 +114,7 @@ fn slug(heading: &str) -> String {
 }
 
 /// Returns the path that a code span names, relative to the repository's root. The span has the form `crates/NAME/…`,
-/// `NAME/src/…` or `NAME/tests/…`, where NAME is a crate. Returns `None` for any other span.
+/// `NAME/src/…` or `NAME/tests/…`, where NAME is a crate. Returns `None` for a code span of any other form.
 fn source_path(span: &str) -> Option<String> {
     if span.contains([' ', '*', '{', '…']) || span.contains("NAME") {
         return None;

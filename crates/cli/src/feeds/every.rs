@@ -15,7 +15,7 @@ pub(super) struct Every<T> {
 
 impl<T: Send + 'static> Every<T> {
     /// Starts a thread that calls `step` once per interval, until `step` returns false or the owner ends the thread.
-    /// Then the thread calls `last` and returns its result.
+    /// After the last call of `step`, the thread calls `last` and returns its result.
     pub(super) fn start<S: Send + 'static>(
         name: &str,
         interval: Duration,
@@ -25,8 +25,8 @@ impl<T: Send + 'static> Every<T> {
     ) -> io::Result<Self> {
         let (end, ended) = channel::<()>();
         let body = move || {
-            // Calls are one interval apart. If a call takes longer than the interval, the next call follows at once,
-            // and there are no calls for the missed times.
+            // Successive calls begin one interval apart. If a call takes longer than the interval, the next call
+            // follows at once, and there are no calls for the missed times.
             let mut due = Instant::now() + interval;
             while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
                 if !step(&mut state) {

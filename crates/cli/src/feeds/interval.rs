@@ -35,7 +35,7 @@ impl Looks {
         Self { shared: shared.clone(), before }
     }
 
-    /// Reads the current state. Holds the lock only while it copies the state.
+    /// Reads the current state of the run. Holds the lock on the shared state only while it copies this state.
     pub(crate) fn look(&mut self) -> Look {
         let (mut look, now) = copied(&self.shared.lock());
         look.counts = now.since(&self.before);

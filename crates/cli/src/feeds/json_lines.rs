@@ -35,7 +35,7 @@ struct Lines {
 }
 
 impl JsonLines {
-    /// Starts the thread.
+    /// Starts the thread that writes one line per second.
     pub(crate) fn start(shared: &Shared) -> std::io::Result<Self> {
         let (start, closed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
         let lines = Lines { looks: Looks::new(shared), start, last: start, closed: Arc::clone(&closed) };

@@ -16,7 +16,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// Path for metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/metrics";
 /// Environment variable with headers for the receiver, `NAME=VALUE,NAME=VALUE`. The SDKs of OpenTelemetry read this
-/// variable, too.
+/// environment variable, too.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /// Handle of the thread that pushes the figures. The thread ends when the handle is dropped.
@@ -24,7 +24,7 @@ const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 pub(crate) struct Otlp(Every<Option<String>>);
 
 impl Otlp {
-    /// Starts the thread.
+    /// Starts the thread that pushes figures to the receiver.
     pub(crate) fn start(url: &str, shared: &Shared) -> anyhow::Result<Self> {
         let receiver = Receiver::new(&with_path(url), headers(std::env::var(HEADERS).ok().as_deref()))?;
         let push =

@@ -14,12 +14,12 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Makes an axis from 0 to a round number. If a few values are far above the other values, the axis ends below
-    /// them.
+    /// these few values.
     pub(super) fn linear(values: &[f64]) -> Self {
         Self { low: 0.0, high: round_up(scale(values)), is_log: false }
     }
 
-    /// Makes a logarithmic axis between two powers of ten. The axis contains the limit and all values above 0.
+    /// Makes a logarithmic axis between two powers of ten. The axis contains `limit` and all values above 0.
     pub(super) fn log(values: &[f64], limit: Option<f64>) -> Self {
         let known = || values.iter().copied().chain(limit).filter(|v| v.is_finite() && *v > 0.0);
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
@@ -30,7 +30,7 @@ impl Axis {
         Self { low: 10_f64.powf(low), high: 10_f64.powf(high.log10().ceil().max(low + 1.0)), is_log: true }
     }
 
-    /// Returns true if no value is known yet. The axis then has no length.
+    /// Returns true if no value is known yet. An axis without values has no length.
     fn is_empty(self) -> bool {
         self.high <= self.low
     }

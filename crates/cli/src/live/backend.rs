@@ -71,8 +71,8 @@ impl Backend for Ansi {
                 look = Some((cell.fg, cell.modifier));
             }
             self.out.extend(cell.symbol().as_bytes());
-            // A symbol that is not ASCII may fill two columns. After this symbol, the backend sets the position of the
-            // next cell explicitly.
+            // A symbol that is not ASCII may fill two columns. After each symbol that is not ASCII, the backend sets
+            // the position of the next cell explicitly.
             at = x.checked_add(1).map(|next| (next, y)).filter(|_| cell.symbol().is_ascii());
         }
         Ok(())

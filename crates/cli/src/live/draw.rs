@@ -16,8 +16,8 @@ use super::spread::stretched;
 
 /// Minimum and maximum number of lines of a chart, including its title.
 const CHART: (usize, usize) = (3, 11);
-/// Minimum height of a terminal on which each range of response times has its own line, lines. On a smaller terminal,
-/// the whole distribution takes one line.
+/// Minimum height of a terminal on which each range of response times has its own line, lines. On a terminal with fewer
+/// lines, the whole distribution of response times takes one line.
 const TALL: usize = 36;
 
 /// Draws the view. The last line of the view shows `keys`. `explained` explains the keys, with one line per key, if the
@@ -58,7 +58,7 @@ struct Parts {
 
 impl Parts {
     /// Divides the lines of the terminal among the parts. The head, the current figures and the keys get their lines
-    /// first. The other parts get the remaining lines in order of their importance.
+    /// first. The other parts of the view get the remaining lines in order of their importance.
     fn of(model: &Model, width: u16, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
@@ -77,8 +77,8 @@ impl Parts {
             model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
         let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
-        // The list of steps grows during a run. The list always gets the same number of lines, so the height of the
-        // charts does not change.
+        // The list of steps grows during a run. The view always gives the list of steps the same number of lines, so
+        // the height of the charts does not change.
         let most_steps = room.min(3 + room / 3);
         let steps = filled(steps(model, most_steps), most_steps);
         room -= most_steps;

@@ -1,6 +1,6 @@
 //! The history of a run for the view: a list of moments (short periods, each with its figures). When the list becomes
-//! longer than [`MAX_MOMENTS`], loadline merges pairs of neighbouring moments. This limits the memory for the history
-//! of a long run.
+//! longer than [`MAX_MOMENTS`], loadline merges pairs of neighbouring moments. Merging moments limits the memory for
+//! the history of a long run.
 
 /// Maximum number of moments in the history.
 const MAX_MOMENTS: usize = 512;

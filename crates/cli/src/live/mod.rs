@@ -48,7 +48,7 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct Flags {
-    /// True if the run has ended. The view must then end, too.
+    /// True if the run has ended. The thread that draws the view must then end, too.
     end: AtomicBool,
     /// True if the user has asked to end the run.
     quit: AtomicBool,
@@ -148,14 +148,15 @@ impl Painter {
             if Instant::now() >= due {
                 due = Instant::now() + DRAW_EVERY;
                 if self.paint().is_err() {
-                    // Drawing fails after the user closed the terminal. In that case, SIGHUP ends the run.
+                    // Drawing fails after the user closed the terminal. When the terminal closes, the signal SIGHUP
+                    // ends the run.
                     return;
                 }
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // On many keyboards, = is on the same key as +, and _ is on the same key as -. Therefore, = and _ work,
-                // too.
+                // On many keyboards, = is on the same key as +, and _ is on the same key as -. Therefore, the keys =
+                // and _ work like + and -.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,
@@ -174,7 +175,7 @@ impl Painter {
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
     }
 
-    /// Judges the trials so far. The thread that conducts the run does not wait for this judgement.
+    /// Judges the trials so far. The thread that conducts the run does not wait until the trials are judged.
     fn judge(&self) {
         let unjudged = self.shared.lock().unjudged.take();
         if let Some(mut run) = unjudged {
@@ -188,7 +189,7 @@ impl Painter {
 
     fn keys(&self) -> String {
         let rate = self.shared.lock().rate.filter(|_| self.by_hand);
-        // Like all other lines, the text fits into 80 columns.
+        // Like all other lines of the view, the text about the keys fits into 80 columns.
         let rate = rate.map(|rate| format!("   + - rate {}", quantity(rate * self.flags.factor(), Unit::PerSecond)));
         let keys = match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
             (_, true, _) => return "ending: the measurements are saved".into(),

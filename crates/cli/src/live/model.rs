@@ -24,7 +24,7 @@ pub(crate) struct Model {
     pub(crate) start: Instant,
     /// Expected length of the whole run in seconds; 0 if unknown.
     pub(crate) budget_s: f64,
-    /// True for `watch`, which generates no load. Only counters are then known.
+    /// True for `watch`, which generates no load. loadline knows only counters of the watched server.
     pub(crate) watches: bool,
     /// Planned rate of an open loop, requests per second, if the user may change it during the run.
     pub(crate) rate: Option<f64>,

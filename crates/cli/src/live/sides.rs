@@ -12,7 +12,8 @@ pub(crate) struct CpuKinds {
     pub(crate) interrupts: f64,
     /// Share that the hypervisor gave to other virtual machines (steal).
     pub(crate) stolen: f64,
-    /// Share of time in which the CPUs waited for a disk. This time is also a part of the idle time.
+    /// Share of time in which the CPUs waited for a disk. The time of waiting for a disk is also a part of the idle
+    /// time.
     pub(crate) waiting: f64,
 }
 

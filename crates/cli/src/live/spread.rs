@@ -74,8 +74,8 @@ pub(super) fn name(end_us: Option<f64>) -> String {
     end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
 }
 
-/// Returns the value that fills a chart's whole height. If only a few values are far above the others, this value is
-/// smaller than the largest value.
+/// Returns the value that fills a chart's whole height. If only a few values are far above the others, the returned
+/// value is smaller than the largest value.
 pub(super) fn scale(values: &[f64]) -> f64 {
     let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     known.sort_by(f64::total_cmp);

@@ -83,8 +83,8 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
-/// One server sleeps 2 ms per request in each of its two workers, and the other server sleeps 3 ms. Both searches have
-/// the same objective.
+/// One server sleeps 2 ms per request in each of its two workers, and the other server sleeps 3 ms. The comparison
+/// searches for the capacity of both servers with the same objective.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();
@@ -268,8 +268,8 @@ fn cpus_of(pid: u32) -> String {
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
 }
 
-/// With fewer than four CPUs, servers and generators share CPUs, so the measured figures mean little. Even then, both
-/// servers must run at the same time and swap their CPUs.
+/// With fewer than four CPUs, servers and generators share CPUs, so the measured figures mean little. Even with few
+/// CPUs, both servers must run at the same time and swap their CPUs.
 #[test]
 fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let _alone = testkit::alone();
@@ -290,8 +290,8 @@ fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let cpu = found["comparisons"].as_array().unwrap().iter().find(|c| c["figure"] == "server CPU per request");
     assert!(cpu.is_some_and(|cpu| cpu["ratio"].as_f64().is_some_and(|ratio| ratio > 1.4)), "{found}");
     assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before.clone()]);
-    // After a comparison was killed, each server may use only a part of its CPUs. The next command must give both
-    // servers all their CPUs back.
+    // After a comparison was killed, each server may use only a part of its CPUs. The next command of loadline must
+    // give both servers all their CPUs back.
     let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
     let mut killed = command.arg("compare").args(forced).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     testkit::eventually(|| (cpus_of(a.pid()) != before).then_some(()));

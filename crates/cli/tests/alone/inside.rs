@@ -1,6 +1,6 @@
 //! Tests with programs from outside this project, each with one planted (deliberately added) cause of waiting or of CPU
-//! use. The first sentence of the verdict must name this cause. The programs' sources are in `inside/`. Packages are
-//! downloaded from public registries to `target/applications`.
+//! use. The first sentence of the verdict must name the planted cause. The programs' sources are in `inside/`. Packages
+//! are downloaded from public registries to `target/applications`.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ enum Planted {
     Pool(u32, &'static str),
     /// A function that uses the CPU. The function's name contains one of these texts.
     Function(&'static [&'static str]),
-    /// ID of a verdict. The test expects nothing more, because loadline cannot see the cause inside the process.
+    /// ID of a verdict. The test expects no further findings, because loadline cannot see the cause inside the process.
     Verdict(&'static str),
     /// ID of a cause that must not be found.
     Without(&'static str),

@@ -1,6 +1,7 @@
 //! Tests about connects to real servers. The verdict must report a listen queue that is too short (`accept-queue`) as
-//! the bottleneck, even if other programs run. In another test, a growing connection pool must not overload the listen
-//! queue. The tests need the release binary, because their results depend on the relative speeds of client and server.
+//! the bottleneck, even if other programs run. Another test checks that a growing connection pool does not overload the
+//! listen queue. The tests need the release binary, because their results depend on the relative speeds of client and
+//! server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,12 +36,13 @@ fn the_default_pool_does_not_overload_the_listen_queue_of_nginx() {
     let _alone = alone();
     let Some(binary) = release_binary("connect storm", binary!()) else { return };
     let Some(server) = nginx(1, "", "") else { return skip("connect storm", "nginx is not installed") };
-    // The busy loops make the server pause for milliseconds. During each pause, hundreds of requests arrive and wait.
+    // The busy loops make the server pause for milliseconds. During each pause of the server, hundreds of requests
+    // arrive and wait.
     let hogs = Hog::on(1, 2);
     let full =
         json(&binary, &["load", &format!("http://{}/file", server.addr), "--connections", "32", "--duration", "2s"]);
-    // The rate is 80 % of the throughput that the server has beside the busy loops. At this rate, the server has pauses
-    // but is not overloaded.
+    // The rate is 80 % of the server's throughput while the busy loops use the same CPU. At 80 % of this throughput,
+    // the server has pauses but is not overloaded.
     let rate = 0.8 * num(&full["trials"][0]["completed_rate"]);
     let run = load(&binary, server.addr, &format!("{rate:.0}"));
     drop(hogs);

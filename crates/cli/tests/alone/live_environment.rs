@@ -39,8 +39,8 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     );
 }
 
-/// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. This link delays answers in the same way as a
-/// server that limits its rate. Only the server's round-trip time and its unacknowledged bytes distinguish the link
+/// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. The emulated link delays answers in the same way as
+/// a server that limits its rate. Only the server's round-trip time and its unacknowledged bytes distinguish the link
 /// from this server.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
@@ -79,9 +79,9 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
 }
 
-/// All levers on the generator (temporary changes by an experiment) run in the generator's control group. The quota
-/// therefore also throttles the lever's thread. As a result, this thread takes less CPU time from the generator than
-/// intended.
+/// All levers on the generator (temporary changes by an experiment) run in the generator's control group. The quota of
+/// this control group therefore also throttles the thread of each lever. As a result, the thread of a lever takes less
+/// CPU time from the generator than intended.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");
@@ -108,8 +108,8 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
     is_not_sure_of_another(&run, &["client-cpu"]);
 }
 
-/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for a server
-/// of this speed, an experiment must fit into the default budget.
+/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for such a
+/// slow server, an experiment must fit into the default budget.
 #[test]
 fn a_server_of_five_requests_a_second_gets_an_experiment() {
     let (_alone, binary) = alone_with_release!("a slow server");

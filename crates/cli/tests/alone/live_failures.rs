@@ -1,5 +1,5 @@
-//! Tests of loads and failures that earlier versions misjudged. Examples are requests sent before earlier answers
-//! arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
+//! Tests of loads and failures that earlier versions of loadline misjudged. Examples are requests sent before earlier
+//! answers arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
 //! descriptors. A further example is a set of programs that fill the CPUs only together.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -21,7 +21,8 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
 
 /// Each connection has sixteen requests in flight (pipelining). Without pipelining, this server completes only a third
 /// as many requests as with pipelining. The sweep (closed loops with more and more clients), the open loop and the
-/// experiment must all use pipelining. Otherwise, the capacity would come from two different loads.
+/// experiment must all use pipelining. If one of them did not use pipelining, the capacity would come from two
+/// different loads.
 #[test]
 fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let test = "requests sent ahead";

@@ -1,7 +1,7 @@
-//! Tests of mistakes that earlier versions made on real servers. The report named a share of CPU time that no
-//! experiment had taken. Parts of a search used another load than the user requested. The verdict blamed the server for
-//! connects that another program had dropped. Only one of the two kinds of loops (closed and open) included the
-//! handshakes in its times.
+//! Tests of mistakes that earlier versions made on real servers. In one version, the report named a share of CPU time
+//! that no experiment had taken from the server. In another version, parts of a search used another load than the user
+//! requested. In another version, the verdict blamed the server for connects that another program had dropped. Only one
+//! of the two kinds of loops (closed and open) included the handshakes in its times.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use testkit::{
 };
 
 /// Python program that opens more connections to its own listener than the accept queue holds, and accepts none of
-/// them. The kernel drops SYNs of these connections, and sends them again after 1 s, 3 s and 7 s.
+/// them. The kernel drops SYNs of connections beyond the accept queue, and sends them again after 1 s, 3 s and 7 s.
 const OVERFLOWS: &str = r#"
 import socket, sys
 listener = socket.create_server(("127.0.0.1", 0), backlog=1)
@@ -61,8 +61,8 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
     // `said` is the share in the report. The share follows from the CPU's speed while the lever (a process that takes
-    // CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time.
-    // `said` therefore differs slightly from the share in `given`.
+    // CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time. This
+    // small CPU time makes `said` differ slightly from the share in `given`.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 
@@ -101,8 +101,8 @@ fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
 
 /// With one connection per request, the user waits for the handshake of each connection. The times of both loops must
 /// include the handshake: the closed loop of the first part of `find`, and the open loop of the second part. If one
-/// loop left the handshake out, the response time without load, the knee and the default objective would be wrong for
-/// this user.
+/// loop left the handshake out, the response time without load, the knee and the default objective would be wrong for a
+/// load with one connection per request.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
     let test = "handshakes timed in closed and open loop";
@@ -122,7 +122,7 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
     // The search begins near the capacity, where requests queue. The median response time may be up to ten times the
-    // median without load. This is the default limit.
+    // median without load. The factor of ten is the default limit of `find`.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");

@@ -36,7 +36,8 @@ fn a_slow_accept_is_proven_by_keeping_connections() {
         verdict(&run)
     );
     assert_eq!(proof["measured"]["lever"], "keep-alive", "{proof:#}");
-    // Most of the response time is a wait in the accept queue. The prediction must include this wait.
+    // Most of the response time is a wait in the accept queue. The prediction must include the wait in the accept
+    // queue.
     let predicted = num(&proof["prediction"]["ratio"]);
     let [low, ratio, high] = effect(&run, "keep-alive");
     assert!(predicted > 3.0 && low > 3.0, "{ratio} ({low} to {high}) times as much, predicted {predicted}");

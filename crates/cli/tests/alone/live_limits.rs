@@ -83,8 +83,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 /// Number of threads that access the disk at the same time. `find` uses at most this number of connections.
 const AT_ONCE: u32 = 16;
 /// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
-/// which the disk reads, a CPU has to do some work. On some disks, this work would take nearly as long as the read
-/// itself with small pages.
+/// which the disk reads, a CPU has to do some work. With small pages, this work of the CPU would take nearly as long as
+/// the read itself on some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -100,8 +100,8 @@ def memory():
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a Python program that does this disk work for one second, without a server. The program's argument is
-    /// the file. The program prints the share of a CPU that the disk work took.
+    /// Returns a Python program that does the disk work `self` for one second, without a server. The program's argument
+    /// is the file. The program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -136,8 +136,8 @@ fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, Strin
 }
 
 /// Creates a file on a disk that is slow enough to be the limit. The function measures the disk's speed before any
-/// load, so the choice of the disk does not depend on the verdict. If there is no such disk, the error says what the
-/// machine lacks.
+/// load, so the choice of the disk does not depend on the verdict. If this machine has no disk that is slow enough, the
+/// error says what the machine lacks.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     // The usual directory for temporary files may be in memory, so the test uses another directory.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -159,8 +159,8 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     }
 }
 
-/// Runs a command against a server that does this disk work for each request. `args` gets the URL and a directory on
-/// the disk, and returns the command. Returns `None` if this machine has no disk that can be the limit.
+/// Runs a command against a server that does the disk work `work` for each request. `args` gets the URL and a directory
+/// on the disk, and returns the command. Returns `None` if this machine has no disk that can be the limit.
 fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> Vec<String>) -> Option<Value> {
     let _alone = alone();
     let binary = release_binary(test, binary!())?;
@@ -248,8 +248,8 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // dd drops the file from the page cache. Otherwise, the file's pages would count as memory of the test's own
-    // control group, and not as memory of the server's control group.
+    // dd drops the file from the page cache. If the cache kept the file's pages, they would count as memory of the
+    // test's own control group, and not as memory of the server's control group.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

@@ -76,8 +76,8 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
 }
 
 /// The user gives the ID of nginx's first process. nginx's worker processes belong to the server, too. An earlier
-/// version slowed only the first process, which never computes. The earlier version then concluded that the server's
-/// CPU was not the limit.
+/// version of loadline slowed only the first process, which never computes. From that, the earlier version of loadline
+/// concluded that the server's CPU was not the limit.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");
@@ -153,8 +153,8 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods.
-    // Therefore, half a period more or less changes the CPU time in a slot only slightly.
+    // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods. A
+    // slot may contain half a quota period more or less than another slot, but this changes its CPU time only slightly.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -176,8 +176,8 @@ fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
 }
 
 /// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The lever doubles the
-/// limit on descriptors. The server then has more than twice as many connections as before, because some descriptors
-/// serve other purposes.
+/// limit on descriptors. With twice the limit, the server has more than twice as many connections as before, because
+/// some descriptors serve other purposes.
 #[test]
 fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");

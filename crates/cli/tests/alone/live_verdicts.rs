@@ -40,8 +40,8 @@ fn four_workers_that_sleep_20_ms_have_a_capacity_of_200_per_second() {
     // No lever (temporary change by an experiment) acts on sleeping workers, so the experiment must not prove anything.
     assert_ne!(run["findings"]["proof"]["outcome"], "proven", "{}", verdict(&run));
     let rate = num(&run["findings"]["capacity"]["rate"]);
-    // The expected throughput is four times the throughput of one connection. The test does not compute this throughput
-    // from the requested sleep, because workers that wake up late sleep longer than requested.
+    // The expected throughput is four times the throughput of one connection. The test does not compute the expected
+    // throughput from the requested sleep, because workers that wake up late sleep longer than requested.
     let one = run["trials"].as_array().unwrap().iter().find(|trial| trial["intensity"]["connections"] == 1).unwrap();
     let least = 0.95 * 4.0 * 1e6 / num(&one["latency_us"]["mean"]);
     assert!((least..=210.0).contains(&rate), "capacity {rate}, at least {least}: {}", verdict(&run));

@@ -125,7 +125,7 @@ fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
     let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
     let _load = loaded(port, 16);
     // One sampling lasts 2 s and the other 10 s. Both samplings include the CPU time for reading the symbols once. The
-    // difference between their CPU times is therefore the cost of sampling for 8 s.
+    // difference between the CPU times of the two samplings is the cost of sampling for 8 s more.
     let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
     let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
     assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");

@@ -1,6 +1,6 @@
 //! Test of a near tie: redis-server runs on one CPU and the generator on another CPU, and both CPUs are nearly full. If
-//! several searches are confident, they must all give the same verdict. The searches must also agree about the share of
-//! throughput that each CPU explains.
+//! several searches are confident, they must all give the same verdict. All searches must also agree about the share of
+//! throughput that each of the two CPUs explains.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

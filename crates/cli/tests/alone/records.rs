@@ -22,7 +22,7 @@ fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     if !has_testbed(test, &words) {
         return None;
     }
-    // Status 1 means that one of the experiment's checks failed. Other programs may cause this failure.
+    // Status 1 means that one of the experiment's checks failed. Other programs may make such a check fail.
     match output.status.code() {
         Some(1) if !others.stayed_away(test) => return None,
         status => assert_eq!(status, Some(0), "{words}{}", String::from_utf8_lossy(&output.stdout)),
@@ -46,7 +46,7 @@ fn messages_of_the_profile_have_the_published_sizes() {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
         // A read consists of two requests, and the end of the trial may interrupt a read. Therefore, the test allows
-        // the bytes of one further read.
+        // the bytes of one read more than the completed reads.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
@@ -71,8 +71,8 @@ fn clients_are_added_on_every_kind_of_medium() {
         assert_eq!(trials.len(), most);
         for (trial, clients) in trials.iter().zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) {
             assert_eq!((number(&trial["attempted"]), trial["errors"].to_string().as_str()), (clients, "{}"));
-            // The counters cover all clients together. The clients must therefore receive about as many segments as the
-            // server sends.
+            // The counters cover all clients together. The counters on each side cover all clients, so the clients must
+            // receive about as many segments as the server sends.
             let side = |name: &str, id: &str| number(&trial[name]["counters"][id]);
             let (out, back) = (side("server", "tcp.out_segs"), side("client", "tcp.in_segs"));
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
@@ -118,7 +118,7 @@ fn a_response_probe_script_runs_against_a_record_server() {
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
         // The measured time is the second half of the trial (2 s), plus the rest of the cycle that runs at the trial's
-        // end. The test allows 2 s more, because the machine may stall.
+        // end. The test allows 2 s more than this time, because the machine may stall.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

@@ -33,8 +33,8 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     let _alone = alone();
     let Some(_group) = ControlGroup::fifth_of_a_processor("capacity_is_the_quota_over_the_burnt_time") else { return };
     let dir = tempfile::tempdir().unwrap();
-    // The io_uring models collect answers and send them together. An overload would then end with up to a fifth of its
-    // answers unsent, although the CPU time for them was used.
+    // The io_uring models collect answers and send them together. With these models, up to a fifth of the answers would
+    // still be unsent at the end of an overload, although the CPU time for them was used.
     let serve = format!("exec \"$LOADLINE\" serve --model epoll --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
     let arguments = ["--quota", "0.5,0.25", "--p99", "1s", "--expect", "capacity>=160", "--budget", "60s"];
     let others = OtherPrograms::watch();
@@ -58,12 +58,13 @@ fn capacity_is_the_quota_over_the_burnt_time() {
             "quota {quota}: quota / CPU time {truth:.1}/s, capacity {rate:.1}/s ({low:.1} to {high:.1}), p99 of clients \
              without pause {waits_us:.0} us, throttled in {throttled:.2} of the periods"
         );
-        // The interval contains the true value in 95 of 100 runs. The test allows another 3 % for errors in the
-        // measured CPU time, and for the quota, which the kernel assigns in slices of 5 ms.
+        // The measured 95 % interval contains the true capacity in 95 of 100 runs. The test allows another 3 % for
+        // errors in the measured CPU time, and for the quota, which the kernel assigns in slices of 5 ms.
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
-        // At the capacity, the quota is used up in most periods of 100 ms. The requests of clients that never pause then
-        // wait for the rest of the period. Requests at equal distances, just below the capacity, hardly wait.
+        // At the capacity, the quota is used up in most periods of 100 ms. When the quota is used up, the requests of
+        // clients that never pause wait for the rest of the period. Requests at equal distances, just below the
+        // capacity, hardly wait.
         assert!(throttled > 0.5 && waits_us > 1e5 * (1.0 - quota) / 2.0, "{waits_us}: {step:#}");
     }
     let predicted = num(&steps[1]["predicted"]["value"]);

@@ -24,8 +24,8 @@ fn find_on_other_hosts_has_evidence_from_the_server_and_equal_counts() {
         assert_eq!(trial["latency_us"]["count"], trial["measured"]["tally"]["completed"]);
         let clock_us = num(&trial["measured"]["apart"]["clock_us"]);
         assert!(clock_us > 0.0);
-        // Network namespaces share the machine's clock, so any clock offset that loadline measures is an error. This
-        // error must be at most the round-trip time.
+        // Network namespaces share the machine's clock, so any clock offset that loadline measures is an error. The
+        // offset that loadline measures must be at most the round-trip time.
         let loads = trial["host_loads"].as_array().unwrap();
         assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() <= clock_us), "{loads:?}");
         let of_hosts: u64 = loads.iter().map(|load| load["completed"].as_u64().unwrap()).sum();

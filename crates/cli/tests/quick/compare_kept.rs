@@ -1,5 +1,5 @@
-//! Tests of `loadline compare` with stored runs. loadline must compare every old run that it can read. For any other
-//! run, it must print a clear error.
+//! Tests of `loadline compare` with stored runs. loadline must compare every old run that it can read. For any run that
+//! it cannot read, loadline must print a clear error.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

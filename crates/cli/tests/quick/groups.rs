@@ -1,6 +1,6 @@
 //! Tests of server models that divide connections into groups, with one thread per group. The server has too few file
 //! descriptors left for its next group to start or to serve. The server must reset and report the connections of this
-//! group, and must not leave them open without an answer. The other groups must continue.
+//! next group, and must not leave them open without an answer. The other groups must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,8 +13,8 @@ use testkit::{Running, binary, free_port, has};
 
 /// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
 /// descriptor of the connection itself. In the first case, no descriptor is left for the group. In the second case, one
-/// descriptor is left, for the group's waker. In the third case, the descriptors suffice for the group's waker and its
-/// ring, but not for all events.
+/// descriptor is left, which the group's waker uses. In the third case, the descriptors suffice for the group's waker
+/// and its ring, but not for all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -83,7 +83,7 @@ fn a_group_without_descriptors_resets_its_connections_and_others_serve() {
             let told = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof].contains(&ended);
             assert!(told, "{model} {option}: {ended:?}, not left without a word");
         }
-        // When a connection of the working group closes, this group must take a new connection.
+        // When a connection of the group that still works closes, the group must take a new connection.
         assert_eq!(exchange(&mut first[0]), Ok(()), "{model} {option}");
         first.pop();
         let again = Instant::now();

@@ -33,7 +33,8 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     // At 400 requests per second, the server answers in 88 us. If a single client sends each request right after an
     // answer, the server answers in 2 ms. Version 0.1.0 concluded that the server has one worker that needs 2 ms. In
     // fact, the server's only thread limits the rate on purpose. Unread requests show an overloaded thread, or a thread
-    // that still works after it has answered. The verdict must therefore not be sure of either cause.
+    // that still works after it has answered. The run does not show which of these two causes applies, so the verdict
+    // must not be sure of either cause.
     let (before, unsure) = (&then.findings.bottleneck, &now.findings.bottleneck);
     assert!(before.id == "server-concurrency" && before.confidence >= 0.8, "{before:?}");
     assert!(unsure.id == "server-concurrency" && unsure.confidence <= 0.7, "{unsure:?}");

@@ -113,8 +113,8 @@ fn spans_of_the_server_and_metrics_of_the_load_join() {
     assert!(traces > 2, "{spans}");
     let sum = |name: &str| spans["spans"].as_array().unwrap().iter().find(|sum| sum["name"] == name).unwrap().clone();
     assert_eq!((&sum("GET /")["self_us"], &sum("SELECT")["self_us"]), (&value!(1000.0), &value!(2000.0)));
-    // The measured window may begin or end between two spans of one request. This affects at most one request, because
-    // there is only one client.
+    // The measured window may begin or end between two spans of one request. The counts of spans and of requests may
+    // therefore differ by one request, because there is only one client.
     let count = sum("SELECT")["count"].as_u64().unwrap();
     assert!(sum("SELECT")["service"] == "shop" && traces - count <= 1, "{spans}");
     let last = bodies.try_iter().last().expect("figures were pushed");

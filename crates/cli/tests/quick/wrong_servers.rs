@@ -9,8 +9,8 @@ use std::process::Command;
 
 use testkit::{Running, binary, loadline, served};
 
-/// Maximum number of bytes that a malicious server sends on one connection. This number is far beyond every limit of
-/// loadline.
+/// Maximum number of bytes that a malicious server sends on one connection. This number of bytes is far beyond every
+/// limit of loadline.
 const FLOOD: usize = 64 << 20;
 
 fn serve(args: &[&str]) -> Running {
@@ -121,7 +121,8 @@ fn twice(answer: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// After the test request, loadline listens for only 50 ms. The second answer comes later, so only the load reveals it.
+/// After the test request, loadline listens for only 50 ms. The second answer to the test request comes later, so only
+/// the load reveals it.
 #[test]
 fn servers_that_answer_twice_have_no_rate() {
     let ask = tempfile::NamedTempFile::new().unwrap();

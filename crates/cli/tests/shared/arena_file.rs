@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use testkit::free_port;
 
-/// Returns the command `arena` of a loadline program, with these arguments, to be run in the folder `dir`.
+/// Returns the command `arena` of a loadline program, with the given `arguments`, to be run in the folder `dir`.
 pub(crate) fn arena(program: impl AsRef<OsStr>, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.arg("arena").args(arguments).current_dir(dir);
@@ -20,7 +20,8 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Writes a file with these servers (name, and options of `loadline serve`). Returns the port that all servers use.
+/// Writes a file for `loadline arena` with the given servers (name, and options of `loadline serve`). Returns the port
+/// that all servers use.
 pub(crate) fn write(dir: &Path, servers: &[(&str, &str)]) -> u16 {
     let port = free_port();
     let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");

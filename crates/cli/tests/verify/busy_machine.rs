@@ -1,5 +1,5 @@
-//! Test with other programs that use the machine. The first warning must report these programs, even in an experiment
-//! that only measures the time of calls.
+//! Test with other programs that use the machine. The first warning of loadline must report the other programs, even in
+//! an experiment that only measures the time of calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

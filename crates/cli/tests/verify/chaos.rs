@@ -14,18 +14,18 @@ use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually,
 
 /// Minimum number of processes that the test kills.
 const KILLS: usize = 100;
-/// Minimum number of experiments whose conductor (the process that controls the experiment) the test kills. In half of
-/// these cases, the test also kills the conductor's agents (processes that generate load and change the server).
+/// Minimum number of experiments whose conductor (the process that controls the experiment) the test kills. For half of
+/// these experiments, the test also kills the conductor's agents (processes that generate load and change the server).
 const KILLED_EXPERIMENTS: usize = 20;
 /// Maximum time from Ctrl-C until loadline has ended its experiment and exited.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
-/// Number of measurements of the time from Ctrl-C to the exit. The test uses the shortest time, because other programs
-/// may delay loadline.
+/// Number of measurements of the time from Ctrl-C to the exit. The test checks only the shortest of the measured times,
+/// because other programs may delay loadline.
 const END_ATTEMPTS: usize = 3;
 /// Number of times that the test kills the process of a lever that slows a link.
 const LINK_KILLS: usize = 12;
-/// Minimum share of rounds in which a lever had changed the server at the moment of the kill. With a smaller share, the
-/// test would show little.
+/// Minimum share of rounds in which a lever had changed the server at the moment of the kill. If levers had changed the
+/// server in fewer rounds, the test would show little.
 const MIN_CHANGED_SHARE: f64 = 0.2;
 /// Descriptor limit of the server's processes. The lever on descriptors raises only limits of at most 2048.
 const DESCRIPTORS: &str = "256";
@@ -168,7 +168,7 @@ impl LeverAgent {
         let _ = writeln!(self.0.stdin.as_mut().unwrap(), "{line}");
     }
 
-    /// Closes the agent's input. The end of a conductor has the same effect.
+    /// Closes the agent's input. The agent's input also closes when the conductor of a real experiment ends.
     fn hang_up(&mut self) {
         self.0.stdin.take();
     }
@@ -217,7 +217,8 @@ fn kill_agent(mut agent: LeverAgent, random: &mut fastrand::Rng) -> Vec<String> 
     agent.end()
 }
 
-/// Kills the agents of one or two levers, or closes their input. Checks the server after the next command.
+/// Kills the agents of one or two levers, or closes their input. After another command of loadline, checks that the
+/// server is as it was before.
 fn kill_agents(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     let levers = victim.levers();
     let lever = levers[random.usize(..levers.len())];
@@ -232,8 +233,8 @@ fn kill_agents(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     assert_eq!(victim.state(), victim.before, "{lever}: {done:#?}");
 }
 
-/// Kills the conductors of two experiments on the same server, and the agents of one of the experiments. Checks the
-/// server after the next command.
+/// Kills the conductors of two experiments on the same server, and the agents of one of the experiments. After another
+/// command of loadline, checks that the server is as it was before the experiments.
 fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     let begin = || {
         let out = victim.server.dir.path().join(format!("run-{}", free_port()));

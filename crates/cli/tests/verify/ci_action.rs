@@ -36,8 +36,8 @@ fn step(text: &str) -> Step {
     Step { variables, script }
 }
 
-/// Folders of this machine that contain the shell and its tools. A container can read these folders, but not write to
-/// them.
+/// Folders of this machine that contain the shell and its tools. The container of a test can read these folders, but
+/// not write to them.
 const SHELL_FOLDERS: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 
 /// A folder with the files that a runner of GitHub Actions has.
@@ -192,7 +192,7 @@ fn the_action_ranks_servers_in_an_empty_container() {
     let summary = runner.read("summary");
     assert!(summary.contains("| quick |") && summary.contains("| slow |"), "{failed:?}{summary}");
     assert_eq!(runner.read("temp/comment"), summary, "the comment is the table");
-    // Other programs may take the generator's CPU. In that case, no server has a rank, and the exit status is 1.
+    // Other programs may take the generator's CPU. If they do, no server has a rank, and the exit status is 1.
     let no_rank = summary.contains("No server got a rank");
     assert_eq!(failed.and_then(|output| output.status.code()), no_rank.then_some(1), "{summary}");
 }

@@ -5,8 +5,9 @@
 
 use testkit::{alone_with_release, json, loadline, num, one_loop, script_server, skip};
 
-/// Python code of the server, which uses CPU time before each answer. The request's path decides how much CPU time. The
-/// code measures the thread's own CPU time, so other programs do not change the amount.
+/// Python code of the server, which uses CPU time before each answer. The path in the request decides how much CPU time
+/// the server uses. The Python code measures its own thread's CPU time, so other programs do not change the CPU time
+/// per request.
 const WORK: &str = "
 until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
 while time.thread_time() < until: pass
@@ -14,8 +15,8 @@ while time.thread_time() < until: pass
 
 #[test]
 fn the_path_with_five_times_the_cpu_time_costs_most() {
-    // An unoptimized build needs a long time to judge the run. It would have too little time left for the rounds that
-    // measure the classes.
+    // An unoptimized build needs a long time to judge the run. An unoptimized build would have too little time left for
+    // the rounds that measure the classes of requests.
     let (_alone, binary) = alone_with_release!("class costs");
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
         return skip("class costs", "python3 is not installed");

@@ -23,8 +23,8 @@ fn a_killed_run_is_marked_as_incomplete() {
     assert!(run["interrupted"] == true && !run["trials"].as_array().unwrap().is_empty(), "{:#}", run["interrupted"]);
 }
 
-/// Python program of a server that answers for four seconds after the first request. Then the server still accepts
-/// requests but does not answer, as if the link were broken.
+/// Python program of a server that answers for four seconds after the first request. After these four seconds, the
+/// server still accepts requests but does not answer, as if the link were broken.
 const FALLS_SILENT: &str = r#"
 import socketserver, sys, time
 begin = []

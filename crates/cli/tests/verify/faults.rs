@@ -15,8 +15,8 @@ use testkit::{
     total,
 };
 
-/// Starts a server that answers every connection with these bytes. If `endless` is true, the server sends the bytes
-/// again and again.
+/// Starts a server that answers every connection with `bytes`. If `endless` is true, the server sends the bytes again
+/// and again.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -38,7 +38,7 @@ fn errors(output: &Output) -> String {
     text
 }
 
-/// Runs loadline. Checks that loadline exits with status 2, and prints one error line, which contains these words.
+/// Runs loadline. Checks that loadline exits with status 2, and prints one error line, which contains `words`.
 fn refused(args: &[&str], words: &str) {
     let output = loadline(binary!(), args);
     let text = errors(&output);
@@ -104,8 +104,8 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the title of an aborted run names the cause. A note that names the cause does not suffice. The verdict
-/// on the time before the abort must be uncertain.
+/// Checks that the title of an aborted run names the cause. A note that names the cause is not enough, because the
+/// title must name it. The verdict on the time before the abort must be uncertain.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title is the first block of the output that is not a note about progress. A long title has several lines.
@@ -197,8 +197,8 @@ fn a_generator_that_dies_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        // If the test kills a generator between two steps, a new generator takes its place without an error. In that
-        // case, the test kills the new generator, too.
+        // If the test kills a generator between two steps, a new generator takes its place without an error. If a new
+        // generator appears, the test kills this generator, too.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
                 // Ignores an error, because the process may have ended by itself.
@@ -245,7 +245,7 @@ fn a_server_pid_without_a_process_is_refused() {
     // Process IDs of Linux are at most 4194304, so no process has this ID.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no process");
-    // This process exists but listens on no port.
+    // The process `sleep` exists but listens on no port.
     let sleeps = ChildProcess::start(Command::new("sleep").arg("60").stdin(Stdio::null()));
     let pid = sleeps.pid().to_string();
     refused(&["load", &url, "--server-pid", &pid, "--duration", "300ms"], "holds a socket, so it is not a server");
@@ -270,11 +270,11 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // With this limit, a process has descriptors for 26 connections, so four agents (generator processes) hold the
-    // hundred connections. The connection of the test request is the 101st.
+    // With this descriptor limit, a process has descriptors for 26 connections, so four agents (generator processes)
+    // hold the hundred connections. The connection of the test request is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    // If the machine stalls, loadline may also report incidents of the kind "silence". Incidents of any other kind are
-    // not allowed.
+    // If the machine stalls, loadline may also report incidents of the kind "silence". Incidents of any kind except
+    // "silence" are not allowed.
     let of_a_server = |incident: &Value| incident["kind"] != "silence";
     let incidents = run["trials"][0]["incidents"].as_array();
     assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");
@@ -302,7 +302,7 @@ fn without_io_uring_epoll_is_used_and_reported() {
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
-/// C source of a program that runs another program. In the other program, io_uring_setup(2) fails, as in many
+/// C source of a program that runs another program. In the program that it runs, io_uring_setup(2) fails, as in many
 /// containers.
 const DENY_URING: &str = r#"
 #include <errno.h>
@@ -346,8 +346,8 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// Tests the limits that a user sets: an objective, and expectations on the result. If the run misses one of these
-/// limits, the output must name the limit, and the exit status must be 1.
+/// Tests the limits that a user sets: an objective, and expectations on the result. If the run misses the objective or
+/// an expectation, the output must name the missed limit, and the exit status must be 1.
 #[test]
 fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);

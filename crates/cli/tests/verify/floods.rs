@@ -19,8 +19,8 @@ const MAX_MEMORY_KIB: u64 = 96 * 1024;
 const FLOOD: usize = 64 << 20;
 
 /// A malicious server. The fields are the bytes that the server sends first, a function that recognizes a request, and
-/// the correct answer to the first request. To any other request, the server sends `begin`, and then `flood` again and
-/// again.
+/// the correct answer to the first request. To any request after the first, the server sends `begin`, and then `flood`
+/// again and again.
 struct Hostile {
     scheme: &'static str,
     hello: Vec<u8>,
@@ -54,8 +54,8 @@ fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
 }
 
 fn all() -> Vec<(&'static str, Hostile)> {
-    // The block puts a header of 4,000 bytes into the header table. The rest of the block refers to this header 12,000
-    // times.
+    // This HPACK block puts a header of 4,000 bytes into the header table. The rest of the HPACK block refers to the
+    // header of 4,000 bytes 12,000 times.
     let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
     let redis = Hostile {
@@ -96,7 +96,7 @@ fn all() -> Vec<(&'static str, Hostile)> {
     ]
 }
 
-/// Answers the first connection correctly. Sends data endlessly on any other connection.
+/// Answers the first connection correctly. Sends data endlessly on any connection after the first.
 fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
@@ -136,8 +136,8 @@ fn memory_is_bounded_during_a_flood() {
     let _alone = alone();
     for (what, hostile) in all() {
         let url = start(hostile);
-        // The server runs in the process of this test. Reading the symbols of this process would take more memory than
-        // all data that the server sends, so the load samples no stacks.
+        // The server runs in the process of this test. Reading the symbols of the test's process would take more memory
+        // than all data that the server sends, so the load samples no stacks.
         let args = ["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--no-stacks"];
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));

@@ -99,8 +99,8 @@ fn call_counts_equal_those_of_the_server() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // Every third call fails, but the first call of a load must succeed. The test therefore repeats loads until the
-    // next call will succeed.
+    // Every third call fails, but the first call of a load must succeed. Therefore, the test repeats loads until the
+    // first call of the next load will succeed.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));

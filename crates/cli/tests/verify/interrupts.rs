@@ -23,7 +23,7 @@ enum Moment {
 
 const LOAD: &[&str] = &["load", "--connections", "2", "--duration", "30s", "--warmup", "200ms", "--at-rest", "200ms"];
 const FIND: &[&str] = &["find", "--budget", "20s", "--at-rest", "200ms"];
-/// Number of commands that run at the same time. The test interrupts each of them.
+/// Number of commands that run at the same time. The test interrupts each of these commands.
 const AT_ONCE: usize = 3;
 
 fn moments() -> Vec<(&'static [&'static str], Moment)> {
@@ -40,8 +40,8 @@ fn interrupt_is_in(set: &str, process: &str) -> bool {
 }
 
 /// Waits until a process has a handler for SIGINT, if these tests run with SIGINT ignored. A shell starts background
-/// processes, such as these tests, with SIGINT ignored. In this case, a SIGINT that arrives before the program installs
-/// its handler has no effect.
+/// processes, such as these tests, with SIGINT ignored. If SIGINT is ignored at the start of a program, a SIGINT has no
+/// effect before the program installs its handler.
 fn listens(pid: u32) {
     if interrupt_is_in("SigIgn", "self") {
         eventually(|| interrupt_is_in("SigCgt", &pid.to_string()).then_some(()));
@@ -65,11 +65,11 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Checks that the directory holds a valid run that is marked as interrupted. Returns the number of trials in this run.
+/// Checks that the directory holds a valid run that is marked as interrupted. Returns the number of trials in the run.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Until loadline has installed its handlers, SIGINT kills it. At that time, loadline has not yet started anything
-    // that it would have to end.
+    // Until loadline has installed its handlers, SIGINT kills it. But before it installs the handlers, loadline starts
+    // nothing that it would have to end.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;
@@ -99,7 +99,7 @@ fn ctrl_c_leaves_a_valid_run_at_twenty_different_times() {
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(one_after_another))));
     let trials = trials.into_inner().unwrap();
-    // A run that was interrupted after its first trial was stored must contain this trial. On a slow machine, the other
-    // runs may have no trial.
+    // A run that was interrupted after its first trial was stored must contain this trial. On a slow machine, runs that
+    // were interrupted before the end of their first trial may have no trial.
     assert!(trials.len() == 20 && trials.iter().filter(|n| **n > 0).count() >= 3, "{trials:?}");
 }

@@ -1,5 +1,5 @@
-//! Tests that kill loadline in the middle of an experiment. Afterwards, all changes by loadline must be undone, and no
-//! process that loadline started may remain.
+//! Tests that kill loadline in the middle of an experiment. After the kill, all changes by loadline must be undone, and
+//! no process that loadline started may remain.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -102,7 +102,7 @@ fn servers_of_a_comparison_end_with_it() {
     }
 }
 
-/// Returns the IDs of the processes whose command line contains this text.
+/// Returns the IDs of the processes whose command line contains `words`.
 fn with_words(words: &str) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -113,8 +113,8 @@ fn with_words(words: &str) -> Vec<u32> {
     pids.filter(|pid| has(pid) && lives(*pid)).collect()
 }
 
-/// The server runs in a session of its own, below two nested agents. The server must end if the conductor and one of
-/// these agents are killed. If the conductor and both agents are killed, the next command ends the server.
+/// The server runs in a session of its own, below two nested agents. If the conductor and one of the two agents are
+/// killed, the server must end. If the conductor and both agents are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();

@@ -65,7 +65,7 @@ fn time(read: impl FnOnce() -> Run) -> Duration {
 }
 
 /// Returns the ratio of the CPU times of `many` and `few`, and both times as text. Each time is the shortest of three
-/// measurements. The measurements of both alternate, so slow phases of the machine affect both.
+/// measurements. The measurements of `few` and `many` alternate, so slow phases of the machine affect both times.
 fn ratio(few: impl Fn() -> Duration, many: impl Fn() -> Duration) -> (f64, String) {
     let [(a, b), (c, d), (e, f)] = [(); 3].map(|()| (few(), many()));
     let (few, many) = (a.min(c).min(e), b.min(d).min(f));
@@ -110,8 +110,8 @@ fn four_times_the_cases_take_no_sixteen_times_the_time() {
 fn a_too_large_file_is_refused_without_reading_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    // The file is sparse: it has the length that is set here, but uses no disk space. If loadline read it, loadline
-    // would report invalid JSON instead.
+    // The file is sparse: it has the length that is set here, but uses no disk space. If loadline read this file, the
+    // error would be about invalid JSON instead of the file's length.
     std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let error = load_run(&path).unwrap_err().to_string();
     assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");
@@ -159,7 +159,7 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     // Each of these texts has a few megabytes, but the run in it would take gigabytes of memory.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
-    // A trial of this kind takes 60 bytes of text, but a quarter of a megabyte of memory.
+    // A trial with two empty histograms takes 60 bytes of text, but a quarter of a megabyte of memory.
     let of_a_trial = format!(r#"{{"histograms":{{"response":{EMPTY},"service":{EMPTY}}}}}"#);
     for (text, found, most) in [
         (many(r#""trials":["#, "{}", 900_000, "]"), "900000 trials".to_string(), trials),
@@ -176,10 +176,11 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     }
 }
 
-/// Maximum address space for a run that reaches all limits on a run, MiB. The test adds the address space of the
-/// program itself.
+/// Maximum address space for a run that reaches all limits on a run, MiB. For its limit, the test adds the address
+/// space of the program itself.
 const LARGEST_MIB: usize = 2560;
-/// Divisor by which the test reduces the limits and the allowed memory. A test with the full limits would take minutes.
+/// Divisor by which the test reduces the limits and the allowed memory. A test with the full limits on the size of a
+/// run would take minutes.
 const PART: usize = 8;
 
 #[test]
@@ -205,7 +206,7 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     }
 }
 
-/// Maximum memory per trial for judging, KiB. The test adds the memory of the program itself.
+/// Maximum memory per trial for judging, KiB. For its limit, the test adds the memory of the program itself.
 const A_CASE_KIB: usize = 32;
 
 #[test]

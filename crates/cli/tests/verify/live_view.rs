@@ -32,7 +32,7 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// Waits until the screen contains all these words, and returns its text.
+    /// Waits until the screen contains all the texts in `words`, and returns the text of the screen.
     #[track_caller]
     fn shows(&self, words: &[&str]) -> String {
         let mut seen = String::new();
@@ -53,8 +53,8 @@ impl Terminal {
         eventually(|| children(shell).first().copied())
     }
 
-    /// Checks that the run ended with this status, and that the terminal is restored. The view must have ended, the
-    /// cursor must be visible, and the terminal must echo keys and read line by line.
+    /// Checks that the run ended with the exit status `status`, and that the terminal is restored. The view must have
+    /// ended, the cursor must be visible, and the terminal must echo keys and read line by line.
     #[track_caller]
     fn is_as_before(&self, status: u8) {
         let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);
@@ -132,7 +132,7 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
     // The offered rate in the measured window lies between the lowest and the highest rate that the user set. The run's
-    // planned rate must equal this offered rate.
+    // planned rate must equal the offered rate in the measured window.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);
@@ -167,7 +167,8 @@ fn any_signal_that_ends_loadline_restores_the_terminal() {
         let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
         terminal.shows(&PARTS);
         let pid = terminal.pid();
-        // The third signal in a row ends loadline at once. Further signals find no process.
+        // The third signal in a row ends loadline at once. The process has ended by then, so signals after the third
+        // find no process.
         let kills = format!("kill -{name} {pid}; ").repeat(times);
         Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
         terminal.is_as_before(status);

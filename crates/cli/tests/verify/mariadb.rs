@@ -36,8 +36,8 @@ def query(c, text):
 connect()
 "#;
 
-/// Python code that follows the driver: eight sessions that each insert rows without a pause, and commit after each
-/// row.
+/// Python code that the test appends to the driver: eight sessions that each insert rows without a pause, and commit
+/// after each row.
 const COMMITS: &str = r#"
 def commit():
     c = connect()
@@ -108,7 +108,7 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
 }
 
 /// In MariaDB, tables of `performance_schema` name the files and internal locks for which sessions wait. MariaDB fills
-/// these tables only with certain options.
+/// these `performance_schema` tables only with certain options.
 #[test]
 fn waits_inside_mariadb_are_named_where_it_records_them() {
     let test = "waits inside MariaDB";

@@ -1,7 +1,7 @@
 //! Runs the commands in the code blocks of all pages of docs/, and in the blocks and the table of README.md. As a
 //! reader would, the test runs the commands page by page, in their order on the page, in an empty folder. The test
-//! first starts the servers that a page assumes to be running. It replaces ports by free ports, and times by shorter
-//! times. `EXCEPTIONS` lists the commands that the test does not run, with the reasons.
+//! first starts the servers that a page assumes to be running. The test replaces ports by free ports, and times by
+//! shorter times. `EXCEPTIONS` lists the commands that the test does not run, with the reasons.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,7 +64,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 const FILES: &[&str] = &["seq ", "printf "];
 
 /// Words that the test appends to commands of README.md to make them end soon. The first text of each row is the
-/// beginning of the command.
+/// beginning of a command, and the second text is appended to this command.
 const ENDS: &[(&str, &str)] = &[
     ("loadline find", " --budget 6s --out latest-find"),
     ("loadline load", ""),
@@ -102,8 +102,8 @@ fn table(readme: &str) -> Vec<String> {
     commands.map(shorter).collect()
 }
 
-/// Returns commands that prepare the commands in README.md's table. They make two servers, a log, two runs, and a file
-/// of servers.
+/// Returns commands that prepare the commands in README.md's table. The returned commands make two servers, a log, two
+/// runs, and a file of servers.
 fn set_up() -> Vec<String> {
     let servers = "[[profile]]\nname = \"hello\"\npath = \"/\"\n";
     let entry = |name: &str, port: u16| format!("[[entry]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:{port}\"\n");
@@ -185,8 +185,8 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Returns a script that runs these commands. After a command that starts a server, the script waits until the server
-/// listens. The script's exit status is the status of the first command that failed.
+/// Returns a script that runs the given commands. After a command that starts a server, the script waits until the
+/// server listens. The script's exit status is the status of the first command that failed.
 fn script(commands: &[String]) -> String {
     let mut script = String::from("trap 'kill $(jobs -p)' EXIT\n");
     for command in commands {

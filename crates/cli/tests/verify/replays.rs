@@ -105,8 +105,8 @@ fn logs_of_nginx_and_apache_are_replayed() {
         );
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
-        // Three quarters of the GET requests in the log are for /file. Therefore, three quarters of the replayed
-        // requests must be for /file, too.
+        // Three quarters of the GET requests in the log are for /file. The replay uses the frequencies of the log, so
+        // three quarters of its requests must be for /file, too.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
@@ -139,7 +139,7 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let sum = |part: &[f64]| part.iter().sum::<f64>();
     // If the machine stalls in the first half, the generator may send requests only in the second half. If the machine
     // stalls in the second half, the generator may send requests only after the end. Therefore, the test compares the
-    // halves only without a long stall.
+    // rates of the two halves only if no long stall occurred.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {
@@ -149,8 +149,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
-/// Returns the time at which `before` requests have become due, in seconds. Each piece has a length, and the rates at
-/// its start and its end. Between start and end, the rate changes linearly.
+/// Returns the time at which `before` requests have become due, in seconds. `pieces` lists periods of the planned rate:
+/// each has a length, and the rates at its start and its end. Between start and end, the rate changes linearly.
 fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
     let mut begin_s = 0.0;
     for &(seconds, from, to) in pieces {

@@ -31,7 +31,7 @@ print("127.0.0.1:%d" % server.server_address[1], flush=True)
 server.serve_forever()
 "#;
 
-/// Returns the Python program of the server. `driver` is Python code that speaks the protocol of a database. This code
+/// Returns the Python program of the server. `driver` is Python code that speaks the protocol of a database. `driver`
 /// defines `connect()`, `query(c, text)` and the statement `SLEEP`, and may run code once at the start.
 pub(crate) fn row_app(driver: &str) -> String {
     format!("{HEAD}{driver}{SERVER}")

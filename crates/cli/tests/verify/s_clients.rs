@@ -47,10 +47,10 @@ fn both_variants_send_the_syns_that_they_count() {
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
-        // The connect timeout is shorter than the kernel's first retransmission. The client therefore sends each SYN
-        // once, unless a long stall of the machine delays the end of the attempt. If the queue is full when the last
-        // packet of a handshake arrives, the kernel counts a second drop. The kernel's count may therefore exceed the
-        // generator's count by half a percent, as in `lab request-rate`.
+        // The connect timeout is shorter than the kernel's first retransmission. A client gives up before the kernel
+        // sends a SYN again, unless a long stall of the machine delays the end of the attempt. If the queue is full
+        // when the last packet of a handshake arrives, the kernel counts a second drop. Therefore, the kernel's count
+        // of SYNs may exceed the generator's count by half a percent, as in `lab request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
         assert!(
             again == 0.0 || longest_ns >= 500_000_000,
@@ -94,7 +94,7 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
     // If the machine stalled, there may be times without answers ("silence"). Neither the server nor the generator
-    // causes these times, so the test allows them.
+    // causes such a stall, so the test allows these incidents.
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }

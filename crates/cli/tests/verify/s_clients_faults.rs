@@ -49,8 +49,8 @@ fn told(run: &Value, words: &str) {
     }
     let bottleneck = &run["findings"]["bottleneck"];
     assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
-    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. Otherwise, the
-    // verdict's sentence names the fault.
+    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. If the run did
+    // not end, the verdict's sentence names the fault.
     let ended = run["findings"]["failure"] == "died";
     assert_eq!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), !ended, "{bottleneck:#}");
 }
@@ -69,7 +69,8 @@ fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // On a busy machine, loadline checks the server late. Therefore, the test stops the server for a whole second.
+        // On a busy machine, loadline checks the server late. Therefore, the test stops the server for a whole second,
+        // so that loadline sees the stop.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
@@ -114,8 +115,8 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // With this limit, each generator process has 136 descriptors for connections. A fifth of these descriptors is for
-    // established connections.
+    // With a limit of 200 descriptors, each generator process has 136 descriptors for connections. A fifth of these 136
+    // descriptors is for established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);
@@ -124,7 +125,8 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
 #[test]
 fn descriptors_that_run_out_are_named() {
     let _alone = alone();
-    // Every connect succeeds at once, but answers come late. Established connections therefore use up all descriptors.
+    // Every connect succeeds at once, but answers come late. Many connections wait for their answers, so established
+    // connections use up all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
     let server = serve(binary!(), 0, &late);
     let url = format!("http://{}/", server.addr);
@@ -170,7 +172,7 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
     // The test plants two limits: the generator gets too little CPU time, and the slow server's accept queue overflows.
-    // The verdict may name either limit, but must not be sure of it.
+    // The verdict may name either of these two limits, but must not be sure of it.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

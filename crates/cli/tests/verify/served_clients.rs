@@ -76,7 +76,8 @@ fn redis_clients_are_answered() {
     for test in ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR"] {
         assert!(said.contains(&format!("\"{test}\",")), "{said}");
     }
-    // redis-benchmark sends 2000 commands in each of its tests. One of these tests is INCR.
+    // redis-benchmark sends 2000 commands in each of its tests. One of the tests of redis-benchmark sends INCR
+    // commands.
     assert_eq!(cli(&["GET", "counter:__rand_int__"]), "2000");
 }
 

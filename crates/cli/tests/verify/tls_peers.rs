@@ -64,7 +64,7 @@ fn counts_equal_those_of_haproxy() {
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
         // HAProxy counts a connection that the end of the preceding load cut only when HAProxy finds the cut.
-        // Therefore, the test waits until the count is stable.
+        // Therefore, the test waits until HAProxy's count is stable.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));
@@ -77,7 +77,7 @@ fn counts_equal_those_of_haproxy() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy also counts connections that the end of the load cut. The handshake of these connections was
+        // HAProxy also counts connections that the end of the load cut. The handshake of a connection that was cut was
         // incomplete, or loadline did not yet know that it was complete.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);

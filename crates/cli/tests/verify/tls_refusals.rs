@@ -18,7 +18,7 @@ const MAX_MEMORY_KIB: u64 = 64 * 1024;
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
-/// Starts `openssl s_server` with these additional arguments, in the folder with its certificate.
+/// Starts `openssl s_server` with the additional arguments `more`, in the folder with its certificate.
 fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
@@ -85,7 +85,7 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
 }
 
 /// After a certain line on its standard input, OpenSSL requests a second handshake while the client waits for an
-/// answer. If the client refuses, OpenSSL ends the connection.
+/// answer. If the client refuses the second handshake, OpenSSL ends the connection.
 #[test]
 fn a_server_that_insists_on_renegotiating_is_named() {
     let Some(dir) = folder("renegotiation that is insisted on") else { return };

@@ -14,8 +14,8 @@ fn users_think_between_an_answer_and_the_next_request() {
     let trial = &run["trials"][0];
     let intensity = trial["intensity"].to_string();
     assert!(intensity.contains("\"connections\":5") && intensity.contains("\"exponential\":true"), "{intensity}");
-    // Five users with mean think times of 50 ms make at most 100 requests per second on average. Over 2 s, the average
-    // varies by about 7 %.
+    // Five users with mean think times of 50 ms make at most 100 requests per second on average. From one measurement
+    // of 2 s to the next, the rate of requests varies by about 7 %.
     let rate = num(&trial["completed_rate"]);
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
     let again =
@@ -43,7 +43,7 @@ fn the_capacity_is_found_in_users() {
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
     // The server is full with 26 users: (500 ms + 20 ms) / 20 ms. With 52 users, each waits for about half a second,
-    // which is far above the limit.
+    // which is far above the limit of 100 ms on the median response time.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
     assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("the median was")), "{users}");

@@ -7,8 +7,8 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Maximum resident memory per connection on each side (generator or server), bytes. A check fails if the memory is
-/// larger.
+/// Maximum resident memory per connection on each side (generator or server), bytes. If the memory per connection is
+/// larger, a check of the experiment fails.
 const USER_BYTES: f64 = 200.0;
 /// Minimum rate of answered messages in the measured window, as a share of the planned rate.
 const ANSWERED: f64 = 0.95;
@@ -42,7 +42,7 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
 }
 
 /// Returns the mean number of TCP sockets in the experiment's network namespace during the measured window. The number
-/// includes a few listening sockets.
+/// of sockets includes a few listening sockets.
 fn sockets(trial: &Trial) -> f64 {
     let recording = trial.server.as_ref().map(|server| &server.recording);
     let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());

@@ -1,5 +1,5 @@
-//! The two event interfaces that are compared: the event library, and the plain epoll system call. Both interfaces
-//! watch the same connections.
+//! The two event interfaces that are compared: the event library, and the plain epoll system call. The library and the
+//! system call watch the same connections.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;

@@ -54,7 +54,7 @@ fn cold(trial: &Trial) -> Option<f64> {
 }
 
 /// Fits the line "cost of a call = a + b × number of returned events" to the saturated trials with the most clients.
-/// Checks that this line fits well.
+/// Checks that the fitted line agrees well with the measured costs.
 fn line_of_a_call(run: &mut Run, name: &str) {
     let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
@@ -115,8 +115,8 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The intercept of the fitted line can be far from the measured values. The base cost is therefore the cost
-    // measured with the fewest cold connections.
+    // The intercept of the fitted line can be far from the measured values. As the base cost, the function therefore
+    // uses the cost measured with the fewest cold connections.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);

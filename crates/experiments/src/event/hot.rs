@@ -45,7 +45,7 @@ impl Hot {
     }
 
     /// Opens connections with one decoy each. A connection and its decoy together always get `pieces` pieces of data.
-    /// The number of pieces for the connection itself therefore changes neither the work between two calls nor the
+    /// Therefore, the number of pieces for the connection itself changes neither the work between two calls nor the
     /// state of the caches.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
@@ -56,8 +56,9 @@ impl Hot {
         self.ours.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Sends `pieces` pieces of data to every connection that has no unread data. If connections have decoys, each
-    /// decoy gets the remaining pieces.
+    /// Sends `pieces` pieces of data to every connection that has no unread data. If connections have decoys, a
+    /// connection and its decoy together get as many pieces as the connections were opened with, and the decoy gets
+    /// those beyond `pieces`.
     pub(super) fn trigger(&mut self, pieces: usize) {
         for (at, ready) in self.ready.iter_mut().enumerate() {
             if !std::mem::replace(ready, true) {

@@ -1,7 +1,7 @@
 //! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. The number
 //! of arrivals alternates from call to call, on one queue with the same connections. Decoys (connections without
-//! declared interest) keep the work between two calls the same. Slow periods of the machine and cold caches therefore
-//! affect all numbers of arrivals equally.
+//! declared interest) keep the work between two calls the same. Therefore, slow periods of the machine and cold caches
+//! affect calls with any number of arrivals equally.
 
 use sys::tsc::Calibration;
 
@@ -14,8 +14,8 @@ use lab::{Lab, LabError};
 
 /// Numbers of arrivals per event that are compared.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Number of connections, which is also the maximum number of events per call. A call can therefore return the events
-/// of all connections, so all events of a call have the same number of arrivals.
+/// Number of connections, which is also the maximum number of events per call. One call can return the events of all
+/// these connections, so all events of a call have the same number of arrivals.
 const EVENTS: usize = 10;
 /// Number of calls that warm up the caches and are not counted.
 const WARM: usize = 100;

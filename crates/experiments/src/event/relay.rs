@@ -16,8 +16,8 @@ use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 /// Size of the paper's large file, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
 /// Congestion control algorithm of the web server and the proxy. An algorithm that paces, such as BBR, can limit
-/// connections with small windows to a very low rate for seconds. During these seconds, the web server would be the
-/// bottleneck.
+/// connections with small windows to a very low rate for seconds. As long as the rate is so low, the web server would
+/// be the bottleneck.
 const CONGESTION: &str = "reno";
 /// Connect timeout of the S-Clients, as in the paper that introduced S-Clients, milliseconds.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
@@ -31,8 +31,8 @@ pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
     /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy has emptied the buffer, the
-    /// TCP window opens and the next piece arrives. The moments at which the proxy reads therefore decide how many
-    /// events a call returns.
+    /// TCP window opens and the next piece arrives. Therefore, the moments at which the proxy reads from the web server
+    /// decide how many events a call returns.
     buffer_bytes: u32,
 }
 
@@ -55,7 +55,7 @@ impl Web {
     }
 }
 
-/// Returns the plan of the proxy. `events` is the name of its backend.
+/// Returns the plan of the proxy. `events` is the name of the event backend that the proxy uses.
 pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePlan {
     let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
     let options = [
@@ -63,7 +63,7 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // The proxy does not pause to gather events. The number of events per call therefore depends only on how long
+        // The proxy does not pause to gather events. Therefore, the number of events per call depends only on how long
         // the calls take.
         ("gather_us", "0".to_string()),
     ];
@@ -73,7 +73,7 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
 
 /// Starts clients that fetch one file after the other, each on a new connection. The clients stop when the returned
 /// group is dropped. As in figure 6 of the paper, each client has one transfer at a time. S-Clients would have more
-/// transfers at a time, because the proxy accepts every connection.
+/// than one transfer at a time, because the proxy accepts every connection.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)

@@ -62,8 +62,8 @@ pub(super) struct Sweep {
     pub(super) more: u32,
     /// Number of calls to time at each point.
     calls: usize,
-    /// Maximum time of one round at a point. The first value is for the array sizes of the paper, and the second for
-    /// larger sizes.
+    /// Maximum time of one round at a point. The first of the two times applies to the array sizes in the paper, and
+    /// the second to larger array sizes.
     longest: (Duration, Duration),
     /// Maximum time of the whole sweep.
     whole: Duration,
@@ -128,8 +128,9 @@ impl Sweep {
     }
 }
 
-/// Time budget of a sweep, so that the experiment takes only minutes. Half of the time is divided equally among all
-/// measurements. The other half goes to measurements that need more time, in the order in which they ask for more time.
+/// Time budget of a sweep, so that the experiment takes only minutes. Half of the time budget is divided equally among
+/// all measurements. The other half of the time budget goes to measurements that need more time, in the order in which
+/// they ask for it.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,

@@ -144,7 +144,8 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let body = || {
-                // If the kernel refuses, the thread shares its CPU with other threads, which is acceptable.
+                // If the kernel refuses to bind the thread to its CPU, the thread shares this CPU with others, which is
+                // acceptable.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             };
@@ -157,7 +158,8 @@ impl Bench {
 }
 
 /// Accepts `wanted` connections. Once the clients have stopped opening connections, the function waits until no
-/// connection has arrived for a second. After this second, the function returns the connections accepted so far.
+/// connection has arrived for a second. After a second without a new connection, the function returns the connections
+/// accepted so far.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {
@@ -199,7 +201,7 @@ pub(super) fn on(backend: &str) -> Key {
 }
 
 /// Divides the CPUs: the last CPU (`server`) for the measurement, the others (`client`) for everything else. If there
-/// is only one CPU, this CPU is in both parts.
+/// is only one CPU, the measurement and everything else share this CPU.
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }

@@ -4,8 +4,8 @@ use run::ValueName;
 
 /// Maximum number of events that a timed call may return.
 pub(crate) const ARRAY_MAX: ValueName<u32> = ValueName::new("array_max");
-/// Maximum number of events that a timed call may return. Set only in trials in which every call returns exactly the
-/// maximum number.
+/// Maximum number of events that a timed call may return. Set only in trials in which every call returns exactly this
+/// maximum number of events.
 pub(crate) const FULL: ValueName<u32> = ValueName::new("full");
 /// Number of arrivals (pieces of data) per event.
 pub(crate) const ARRIVALS: ValueName<u32> = ValueName::new("arrivals");
@@ -27,7 +27,7 @@ pub(crate) const TRIMMED_US: ValueName<f64> = ValueName::new("trimmed_us");
 pub(crate) const RETURNED: ValueName<f64> = ValueName::new("returned");
 /// Number of timed calls.
 pub(crate) const CALLS: ValueName<f64> = ValueName::new("calls");
-/// Number of calls that would have blocked. The other figures leave out calls that would have blocked.
+/// Number of calls that would have blocked. All other figures of the calls leave out these calls.
 pub(crate) const REJECTED: ValueName<f64> = ValueName::new("rejected");
 /// Number of rounds that were rejected because one of their calls would have blocked.
 pub(crate) const REJECTED_ROUNDS: ValueName<f64> = ValueName::new("rejected_rounds");

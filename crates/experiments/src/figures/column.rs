@@ -70,8 +70,8 @@ pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     }
 }
 
-/// Returns the limit of the noise as `< LIMIT`, for a growth that is within the noise. Returns `None` for other
-/// columns, and if no limit is known.
+/// Returns the limit of the noise as `< LIMIT`, for a growth that is within the noise. Returns `None` if the column
+/// does not show a growth above noise, and if no limit of the noise is known.
 fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
     let Show::Above(noise) = column.show else { return None };
     value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))

@@ -28,8 +28,8 @@ pub(crate) struct Figures {
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared. Each entry has a description and the names of several values. The first
-    /// of these values that a trial has is used.
+    /// Times by which two runs can be compared. Each entry has a description and the names of several values. For each
+    /// run, the first value in an entry that a trial has is used.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Ranking {
 pub(crate) struct Order {
     pub(crate) of: Of,
     pub(crate) most_first: bool,
-    /// Number of significant digits to which values are rounded before they are compared. With 0, values are compared
-    /// exactly.
+    /// Number of significant digits to which values are rounded before they are compared. If `digits` is 0, values are
+    /// compared exactly.
     pub(crate) digits: i32,
 }
 

@@ -99,7 +99,7 @@ impl Before {
     }
 }
 
-/// Growth of a part of the memory, bytes. If the growth is within the noise, the limit of the noise takes its place.
+/// Growth of a part of the memory, bytes. A growth within the noise is replaced by the limit of the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),

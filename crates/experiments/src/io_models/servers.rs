@@ -80,7 +80,8 @@ impl Servers {
         self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
-    /// Returns the address of server process number `at`. If there is no such process, returns the first address.
+    /// Returns the address of server process number `at`. If there is no process with this number, returns the address
+    /// of the first process.
     pub(super) fn addr(&self, at: usize) -> SocketAddr {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)

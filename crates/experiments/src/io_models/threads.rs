@@ -1,5 +1,5 @@
-//! Compares the number of a server's threads with the number that its I/O model should have. Both numbers of threads
-//! are taken at a moment at which connections neither arrive nor end.
+//! Compares the number of a server's threads with the number that its I/O model should have. The numbers are compared
+//! at a moment at which connections neither arrive nor end.
 
 use run::Trial;
 

@@ -8,7 +8,7 @@ pub(crate) const THREADS: ValueName<f64> = ValueName::new("threads");
 pub(crate) const THREADS_AT_REST: ValueName<f64> = ValueName::new("threads_at_rest");
 /// Number of threads that the I/O model should add for the held connections, by the model's rule.
 pub(crate) const THREADS_BY_RULE: ValueName<f64> = ValueName::new("threads_by_rule");
-/// Number of the server's threads at a moment without any change.
+/// Number of the server's threads at a moment at which the numbers of threads and connections did not change.
 pub(crate) const THREADS_THEN: ValueName<f64> = ValueName::new("threads_then");
 /// Number of accepted connections at the moment of `threads_then`.
 pub(crate) const HELD_THEN: ValueName<f64> = ValueName::new("held_then");

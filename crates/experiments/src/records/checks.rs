@@ -14,7 +14,7 @@ pub(super) fn no_disk(trials: &[Trial]) -> Check {
 }
 
 /// Checks that the verdict agrees with the utilisation of the wire. Returns `None` if the wire is neither clearly full
-/// nor clearly below that.
+/// nor clearly less than full.
 pub(super) fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
     let medium = verdict == "network-medium";
     let holds = |right: bool| f64::from(u8::from(right));

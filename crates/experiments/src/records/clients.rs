@@ -142,8 +142,8 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published rates must meet conditions (a) and (b) of the study. The experiment's text describes the
-    /// conditions.
+    /// The published rates must meet the conditions (a) and (b) that the published study states. The experiment's text
+    /// describes the conditions.
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

@@ -4,7 +4,8 @@
 //!
 //! If there are two or more CPUs, server and clients have separate CPUs, because they had separate machines in the
 //! study. An exchange that took milliseconds on those machines takes microseconds today, so a single client would fill
-//! the wire. To prevent this, the server can sleep for a fixed time per exchange (`exchange_ms`).
+//! the wire. To prevent that one client fills the wire, the server can sleep for a fixed time per exchange
+//! (`exchange_ms`).
 
 mod checks;
 mod clients;

@@ -16,7 +16,7 @@ const SOURCE_EXCHANGE_MS: f64 = 3.3;
 
 /// Network namespaces joined by a medium (a simulated network). The server runs in one of the namespaces.
 pub(super) struct NamespaceHosts {
-    /// The server. Rust drops fields in the order of their declaration, so the server ends before its host.
+    /// Handle of the server. Rust drops fields in the order of their declaration, so the server ends before its host.
     _server: Arc<Mutex<AgentGroup>>,
     pub(super) namespace_hosts: Vec<NamespaceHost>,
     pub(super) places: CpuSplit,
@@ -100,8 +100,8 @@ fn is_sources(bed: &Testbed) -> bool {
 
 /// Sets the congestion control algorithm of all hosts, before any of them opens a socket. If `asked` is `host`, all
 /// hosts keep this machine's algorithm. BBR, the default on some machines, adjusts its rate to an estimate of the
-/// path's rate. If only one record is sent at a time, this estimate stays too low. With BBR, reads of 56 KiB over a
-/// switch had half of the throughput that they have with reno.
+/// path's rate. If only one record is sent at a time, BBR's estimate of the path's rate stays too low. With BBR, reads
+/// of 56 KiB over a switch had half of the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

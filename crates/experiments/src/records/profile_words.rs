@@ -13,7 +13,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Returns all conclusions as texts. Each text has at least one sentence.
+/// Returns all conclusions as texts. Each conclusion has at least one sentence.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {

@@ -28,8 +28,8 @@ pub(super) struct TestBed {
     seconds: f64,
     /// Fixed time that the server adds to each exchange, milliseconds.
     pub(super) exchange_ms: f64,
-    /// Hosts. Rust drops fields in the order of their declaration, so the observers end before the connections to their
-    /// hosts are closed.
+    /// Hosts of the server and of the clients. Rust drops fields in the order of their declaration, so the observers
+    /// end before the connections to their hosts are closed.
     hosts: Hosts,
 }
 
@@ -167,7 +167,7 @@ fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServeP
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
     let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
-        // Each client has a worker of its own, so a sleep in one client's exchange does not delay other clients.
+        // The server has one worker per client, so a sleep in one client's exchange does not delay other clients.
         plan.model = "workers".into();
         options.insert("sleep_ms".into(), exchange_ms.to_string());
         options.insert("workers".into(), clients.to_string());

@@ -8,7 +8,7 @@ pub(crate) const MESSAGE_BYTES_PER_S: ValueName<f64> = ValueName::new("message_b
 pub(crate) const MESSAGE_OUT_BYTES: ValueName<f64> = ValueName::new("message_out_bytes");
 /// Mean number of bytes that a client receives for one record.
 pub(crate) const MESSAGE_IN_BYTES: ValueName<f64> = ValueName::new("message_in_bytes");
-/// Number of clients divided by throughput (N/X), microseconds. By Little's law, this equals the mean response time.
+/// Number of clients divided by throughput (N/X), microseconds. By Little's law, N/X equals the mean response time.
 pub(crate) const RESPONSE_N_OVER_X_US: ValueName<f64> = ValueName::new("response_n_over_x_us");
 /// Rate of message bytes in both directions, as a share of the wire's rate, 0 to 1.
 pub(crate) const CLIENT_THROUGHPUT_SHARE: ValueName<f64> = ValueName::new("client_throughput_share");

@@ -47,9 +47,9 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the arrival processes to compare, the steady one first. Each process has a name, the peak rate divided by
-/// the mean rate, and the share of time at the peak. For self-similar arrivals, the peak rate and the share of time are
-/// given as 0.
+/// Returns the arrival processes to compare, the steady one first. Each arrival process has a name, the peak rate
+/// divided by the mean rate, and the share of time at the peak. For self-similar arrivals, the peak rate and the share
+/// of time are given as 0.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =
@@ -134,7 +134,8 @@ fn conclude(run: &mut Run) {
 }
 
 /// Returns the additional loss of longer peaks, compared with shorter peaks of the same height and mean rate. If there
-/// are several such pairs, returns the smallest difference. Returns `None` if there is no such pair.
+/// are several pairs of longer and shorter peaks, returns the smallest of their differences. Returns `None` if no
+/// two of the loads differ only in the length of their peaks.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

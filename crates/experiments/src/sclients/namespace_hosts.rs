@@ -18,7 +18,7 @@ use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedSer
 
 /// TCP port on which the server listens in its namespace.
 const PORT: u16 = 80;
-/// Network interface of the server's host. The packet filter counts packets there.
+/// Network interface of the server's host. The packet filter counts packets on this interface.
 const INTERFACE: &str = "eth0";
 
 /// Maximum time to wait until the server has finished the connections of the previous trial.
@@ -32,7 +32,7 @@ pub(super) struct NamespaceHosts {
     observation: Observation,
     syns: SynCounter,
     probe: Probe,
-    // The server. Rust drops this field before `bed` (the hosts), because the field is declared first.
+    // Handle of the server. Rust drops this field before `bed` (the hosts), because the field is declared first.
     _server: AgentGroup,
     bed: Testbed,
 }
@@ -43,9 +43,10 @@ impl NamespaceHosts {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts so that the kernel processes packets for the server on the server's own CPU. On a real host,
-    /// the network card's interrupts make the kernel process packets there. By default, the kernel of this machine
-    /// would process the packets on the sender's CPU. A note in the run says which CPU does this work.
+    /// Builds the hosts so that the kernel processes packets for the server on the server's own CPU. On a real server
+    /// host, the network card's interrupts make the kernel process packets on that host's CPUs. By default, the kernel
+    /// of this machine would process the packets on the sender's CPU. A note in the run says which CPU processes the
+    /// server's packets.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -121,7 +122,7 @@ impl NamespaceHosts {
     }
 
     /// Waits until the server has no open, waiting or half-open connections from the previous trial, for at most
-    /// [`SETTLES_WITHIN`]. Without the wait, the counts of the next trial would include connections of the previous
+    /// [`SETTLES_WITHIN`]. If it did not wait, the counts of the next trial would include connections of the previous
     /// trial.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
@@ -180,7 +181,8 @@ struct Counts {
 }
 
 /// Stores the three counts of connection requests in a trial's results. The generator's count comes from the trial. The
-/// other two counts are the growth from `before` to `after`, which were read before and after the trial.
+/// counts of the filter and of the kernel are the growth from `before` to `after`, which were read before and after the
+/// trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

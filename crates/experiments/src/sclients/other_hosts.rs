@@ -1,6 +1,6 @@
 //! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On hosts of a plan, no packet filter
 //! counts at the server's interface, and loadline does not change the server's network settings. Two notes in the run
-//! say so.
+//! report these two limitations.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -45,7 +45,8 @@ impl OtherHosts {
 }
 
 /// Stores the number of connection requests in the whole trial, as the generators and the kernel of the server's host
-/// counted them. The recording of this host covers the whole trial: it begins before the load and ends after the drain.
+/// counted them. The recording of the server's host covers the whole trial: it begins before the load and ends after
+/// the drain.
 fn put_counts(trial: &mut Trial) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();

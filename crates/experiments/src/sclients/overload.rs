@@ -1,5 +1,6 @@
 //! `lab overload`: throughput of a server under more and more overload. Each connection request that the server drops
-//! costs CPU time, which other requests then lack. Throughput therefore falls.
+//! costs CPU time, which other requests then lack. Therefore, throughput falls as the server drops more connection
+//! requests.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -53,8 +54,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above the capacity,
-/// each S-Client connects again as soon as its attempt has ended. Above the capacity, the S-Clients therefore offer at
-/// least D/T (descriptors divided by the timeout).
+/// each S-Client connects again as soon as its attempt has ended. The S-Clients then offer at least D/T connects per
+/// second (number of descriptors divided by the timeout).
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -62,7 +63,8 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// Maximum throughput that counts as declined, as a share of the best throughput. A smaller loss may be noise.
+/// Maximum throughput that counts as declined, as a share of the best throughput. If throughput lost less than this
+/// constant allows, the loss may be noise.
 const DECLINED: f64 = 0.97;
 
 /// Stores the CPU time that each dropped connection request cost, but only if throughput declined and more requests

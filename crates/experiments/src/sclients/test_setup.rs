@@ -66,7 +66,7 @@ impl TestSetup {
     }
 
     /// Returns the number of CPUs that the clients of a trial may use. If the plan names the hosts, returns the number
-    /// of CPUs of the client host whose counters the trial contains.
+    /// of CPUs of the one client host whose counters the trial contains.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.client_cpus(),

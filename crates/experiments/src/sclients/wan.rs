@@ -65,7 +65,7 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000, pipeline: 1 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
     // The load opens a new connection for each request, and the client closes the connection when it has the page. The
-    // header makes the server keep the connection open until the client closes it.
+    // header `Connection` makes the server keep the connection open until the client closes it.
     if let Some(request) = plan.protocol.http_mut() {
         request.headers.push(("Connection".into(), "keep-alive".into()));
     }

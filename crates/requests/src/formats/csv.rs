@@ -109,7 +109,7 @@ mod tests {
         read(text).unwrap().found.into_iter().map(each).collect()
     }
 
-    /// An earlier version sent the weight as part of the path.
+    /// An earlier version of loadline sent the weight of a request as part of the path.
     #[test]
     fn weights_are_columns() {
         let of = |method: &str, path: &str, weight| (method.to_owned(), path.to_owned(), weight);

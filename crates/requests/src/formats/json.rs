@@ -26,8 +26,8 @@ pub(super) fn explain(file: &str, text: &str, what: &str, error: &serde_json::Er
     ReadError { file: file.into(), place: Some(place(text, at)), message: format!("{what}: {message}") }
 }
 
-/// Returns the place and the message for an object that lacks a key. The place is that of a similar key in the object,
-/// or else the beginning of the object.
+/// Returns the place and the message for an object that lacks a key. The returned place is the place of a similar key
+/// in the object. Without a similar key, it is the beginning of the object.
 fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
     let keys = object.keys.iter().filter(|(_, key)| key.len() <= MAX_SUGGESTED_KEY);
     let near = run::nearest(name, keys.clone().map(|(_, key)| *key));

@@ -64,7 +64,7 @@ struct Entry {
     capture: BTreeMap<String, Spanned<String>>,
 }
 
-/// Headers. In TOML, they are a table, or a list of pairs if a name occurs twice.
+/// Headers. In a TOML file of requests, the headers are a table, or a list of pairs if a name occurs twice.
 #[derive(Default)]
 struct Headers(Vec<(String, String)>);
 
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for Headers {
 
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let fail = |place, message| ReadError { file: source.file.into(), place, message };
-    // The error message already contains its place.
+    // The message of a TOML error already contains the line and the column.
     let file: File = toml::from_str(source.text).map_err(|e| fail(None, run::toml_message(source.text, &e)))?;
     if file.request.is_empty() {
         return Err(fail(None, "it has no [[request]]; write one with a path".into()));
@@ -242,8 +242,8 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// Returns true if a request contains text that looks like a placeholder. Without the key `verbatim`, loadline would
-/// replace this text when it reads the saved file.
+/// Returns true if a request contains text that looks like a placeholder. If the saved file lacked the key `verbatim`,
+/// loadline would replace this text when it reads the file.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)

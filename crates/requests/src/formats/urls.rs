@@ -43,7 +43,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 }
 
 /// Returns a remark if there are several URLs and every URL ends with a comma and a number, and `None` otherwise. The
-/// user may mean the number as a weight.
+/// user may mean these numbers as weights of the requests.
 fn numbered(all: &[Found]) -> Option<String> {
     let has_number =
         |found: &Found| found.request.path.rsplit_once(',').is_some_and(|(_, end)| end.parse::<f64>().is_ok());
@@ -70,8 +70,8 @@ fn parse_line(line: &str) -> Result<Found, String> {
     Ok(Found::new(request, url::split(target)?))
 }
 
-/// Returns true for a line like `/path 3` or `http://host/path 3`. The user may mean the number as a weight. The number
-/// may also be a status from a log.
+/// Returns true for a line like `/path 3` or `http://host/path 3`. The number after the URL may be the request's
+/// weight. But the number may also be a status code from a log.
 fn is_weighted(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let (target, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(all.found.len(), 2);
     }
 
-    /// An earlier version sent `http://h/c1,3` as the path `/c1,3` without a remark.
+    /// An earlier version of loadline sent `http://h/c1,3` as the path `/c1,3` without a remark.
     #[test]
     fn numbers_that_may_be_weights_are_named() {
         let remark = |text: &str| read(text).unwrap().left_out_words().unwrap_or_default();

@@ -60,7 +60,7 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
 }
 
 /// After an error at `error_at`, returns the index of the next line that begins with `curl`. Returns the length of the
-/// text if there is no such line.
+/// text if no later line begins with `curl`.
 fn next_command(text: &str, error_at: usize) -> usize {
     let mut line_at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -103,7 +103,7 @@ impl Reader<'_> {
         self.next().into_iter().for_each(|c| push(to, c));
     }
 
-    /// Skips a backslash and the line end directly after it. Returns true if this pair was there.
+    /// Skips a backslash and the line end directly after it. Returns true if it skipped them.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
@@ -142,7 +142,7 @@ impl Reader<'_> {
         Ok(Word { bytes, at: begin })
     }
 
-    /// Returns true if a shell would fill in a value here.
+    /// Returns true if the next characters begin a variable or another text that a shell would replace by a value.
     fn begins_variable(&self) -> bool {
         let mut rest = self.text[self.at..].chars();
         match (rest.next(), rest.next()) {

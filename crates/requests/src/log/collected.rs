@@ -19,8 +19,8 @@ const MAX_DIFFERENT: usize = 1_000_000;
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum length of a line, bytes.
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
-/// Usual methods. Some logs write them in small letters. A replay sends them in capitals, because methods are
-/// case-sensitive (RFC 9110, section 9.1).
+/// Usual methods. Some logs write the methods in small letters. A replay sends the usual methods in capitals, because
+/// methods are case-sensitive (RFC 9110, section 9.1).
 const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
 /// Statuses that servers write to their logs, but never send. With 444 (nginx), the server closed the connection
 /// without an answer. With 499 (nginx) and 460 (AWS load balancers), the client closed the connection first.
@@ -131,7 +131,7 @@ impl CollectedLog {
         Ok(index)
     }
 
-    /// Returns a method. Writes the method in capitals if it is one of [`USUAL`].
+    /// Returns an HTTP method as the log names it. Writes the method in capitals if it is one of [`USUAL`].
     fn method(&mut self, method: &str) -> String {
         let capitals = method.to_ascii_uppercase();
         if capitals == method || !USUAL.contains(&capitals.as_str()) {

@@ -70,8 +70,8 @@ fn push_byte(out: &mut String, byte: u8) {
     }
 }
 
-/// Doubles the backslash before `\xHH`, so that a JSON parser reads the escape as text. Returns `None` if there is no
-/// such escape.
+/// Doubles the backslash before `\xHH`, so that a JSON parser reads the escape as text. Returns `None` if `line`
+/// contains no `\xHH`.
 pub(super) fn hex_escapes_as_text(line: &str) -> Option<String> {
     let (mut out, mut escaped, mut found) = (String::with_capacity(line.len() + 16), false, false);
     for c in line.chars() {

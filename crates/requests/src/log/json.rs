@@ -30,7 +30,7 @@ pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, Strin
 }
 
 /// Reads the JSON of a line. nginx without `escape=json` writes `\xHH`, which is not valid JSON. The returned flag is
-/// true if the values contain such escapes as text.
+/// true if the values contain `\xHH` as text.
 fn value(line: &str) -> Result<(Value, bool), serde_json::Error> {
     serde_json::from_str(line).map(|value| (value, false)).or_else(|error| {
         let repaired = hex_escapes_as_text(line).and_then(|line| serde_json::from_str(&line).ok());

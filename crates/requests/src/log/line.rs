@@ -107,9 +107,10 @@ fn status(before: &str, behind: &str) -> Option<u16> {
     next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
 }
 
-/// Returns the status in a log of an AWS load balancer. In this log, seven fields are directly before the request:
-/// three times, two statuses, and the received and the sent bytes. The first status is the status that the client got.
-/// The second status came from the server, or is `-` (Elastic Load Balancing's manual, "Access logs").
+/// Returns the status in a log of an AWS load balancer. In a log of such a load balancer, seven fields are directly
+/// before the request: three times, two statuses, and the received and the sent bytes. The first of the two statuses is
+/// the status that the client got. The second of the two statuses came from the server, or is `-` (Elastic Load
+/// Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();
@@ -121,7 +122,8 @@ fn balancer_status(before: &str) -> Option<u16> {
 }
 
 /// Returns the status directly before the request, if there is no other number between the time and the request. If
-/// there are several numbers, the last number may be a size or a duration, so the function returns `None`.
+/// there is another number between the time and the request, the last number may be a size or a duration, so the
+/// function returns `None`.
 fn only_number(before: &str) -> Option<u16> {
     let after_time = before.rsplit(']').next().unwrap_or_default();
     let is_number = |field: &&str| field.parse::<f64>().is_ok_and(|number| number < time::MIN_EPOCH_S);
@@ -203,8 +205,8 @@ mod tests {
         }
     }
 
-    /// An earlier version used the number of sent bytes as the status, because this number is directly before the
-    /// request.
+    /// An earlier version of loadline used the number of sent bytes as the status, because this number is directly
+    /// before the request.
     #[test]
     fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
         let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";

@@ -51,7 +51,7 @@ fn no_request(log: CollectedLog, file: &str) -> ReadError {
 }
 
 /// Returns the most frequent requests, at most [`MAX_REQUESTS`]. Also returns, for each request in `log.counts`, its
-/// index in the first list, or `None` if the request is left out.
+/// index in the list of most frequent requests, or `None` if the request is left out.
 fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>) {
     let mut different: Vec<((String, String), u32)> = std::mem::take(&mut log.indexes).into_iter().collect();
     let count = |place: u32| log.counts[place as usize].0;

@@ -37,20 +37,20 @@ pub struct Summary {
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
-    /// Time that the log covers, seconds; 0 if no request has a time. If times are whole seconds, the first and the
-    /// last second are included. Otherwise, the covered time is the time from the first to the last request plus one
-    /// mean gap.
+    /// Time that the log covers, seconds; 0 if no request has a time. If the log has only whole seconds, the covered
+    /// time includes the first and the last second. If the log has fractions of seconds, the covered time is the time
+    /// from the first to the last request plus one mean gap.
     covered_s: f64,
     /// Number of requests with a time.
     timed: u64,
-    /// Requests per second in each part of the log. There are at most 12 parts, which are equally long except the last
-    /// one.
+    /// Requests per second in each part of the log. The log is divided into at most 12 parts, which are equally long
+    /// except the last one.
     pub rates: Vec<f64>,
     /// Number of requests in the busiest second, divided by the mean number of requests per second.
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
-    /// True if times are whole seconds. The requests of each second are then spread evenly over the second.
+    /// True if times are whole seconds. If so, the replay spreads the requests of each second evenly over the second.
     pub whole_seconds: bool,
     /// Most frequent requests, with their shares of all requests, 0 to 1.
     top: Vec<(String, f64)>,
@@ -193,7 +193,8 @@ fn hurst(seconds: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The log has two lines, one second apart. An earlier version stated a rate of 2/s instead of 1/s.
+    /// The log has two lines, one second apart. For such a log, an earlier version of loadline stated a rate of 2/s
+    /// instead of 1/s.
     #[test]
     fn a_short_log_has_the_rate_of_the_time_that_it_covers() {
         let words = |whole_seconds, times: &[u64]| {
@@ -232,8 +233,8 @@ mod tests {
         let white: Vec<f64> = (0..4096).map(|_| random()).collect();
         let h = hurst(&white).unwrap();
         assert!((h - 0.5).abs() < 0.1, "{h}");
-        // Adds up sources whose active periods have heavy-tailed lengths (tail index 1.4). Theory gives H = 0.8 for the
-        // sum.
+        // Adds up sources whose active periods have heavy-tailed lengths (tail index 1.4). Theory gives the Hurst
+        // parameter H = 0.8 for the sum of these sources.
         let mut bursts = vec![0.0; 4096];
         for _ in 0..600 {
             let begin = (random() * 4096.0) as usize;

@@ -17,7 +17,7 @@ const MAX_WORDS: usize = 16;
 
 /// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time, otherwise the
 /// first pair of neighbouring words. A number outside brackets must have a decimal point to count as a time. Returns
-/// `None` if there is no time.
+/// `None` if the line contains no time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];
@@ -44,8 +44,8 @@ fn late_number(text: &str) -> Option<f64> {
 
 fn number(text: &str) -> Option<f64> {
     let number = text.parse::<f64>().ok()?;
-    // 1e11 seconds are in the year 5138, and 1e11 milliseconds in the year 1973. A number of 1e11 or more is therefore
-    // not in seconds, but in a smaller unit.
+    // 1e11 seconds are in the year 5138, and 1e11 milliseconds in the year 1973. Therefore, a log's time of 1e11 or
+    // more is not in seconds, but in a smaller unit.
     let factor = [1.0, 1e-3, 1e-6, 1e-9].into_iter().find(|factor| number * factor < 1e11)?;
     Some(number * factor).filter(|s| s.is_finite() && *s >= 0.0)
 }

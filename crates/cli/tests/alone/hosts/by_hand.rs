@@ -1,5 +1,6 @@
-//! Compares searches on the same hosts. In some of the searches, loadline starts its processes on these hosts, by ssh
-//! or through Slurm. In another search, a user starts loadline by hand in the network namespace of one of the hosts.
+//! Compares searches on the same hosts. In some of the searches, loadline starts its processes on the server's and the
+//! clients' hosts, by ssh or through Slurm. In another search, a user starts loadline by hand in the network namespace
+//! of one of the hosts.
 
 use std::process::{Output, Stdio};
 

@@ -1,6 +1,6 @@
-//! Tests levers (temporary changes by an experiment) that change the server or its limits. The processes of these
-//! levers run on the server's host and undo their changes there. On this host, loadline also reads facts such as the
-//! number of workers.
+//! Tests levers (temporary changes by an experiment) that change the server or its limits. The processes of levers that
+//! change the server run on the server's host and undo their changes there. On the server's host, loadline also reads
+//! facts such as the number of workers.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;
@@ -14,12 +14,12 @@ use testkit::{
 
 /// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
 /// Other levers need turns: longer loads that alternate without and with the lever. For a lever that needs turns, only
-/// 5 s remain. This time is too short, so the experiment skips the lever.
+/// 5 s of the budget remain. These 5 s are too short, so the experiment skips the lever.
 const BUDGET: &str = "36s";
 /// Maximum time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
-/// nginx with two workers on the host `server`. A quota limits both workers together to a fifth of a CPU.
+/// nginx with two workers on the host `server`. A quota limits both nginx workers together to a fifth of a CPU.
 struct QuotaServer {
     // Rust drops the fields in this order: nginx ends before its hosts and its control group are removed.
     nginx: ChildProcess,
@@ -117,17 +117,17 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     stage.is_as_it_was(&before);
     // Second, the processes of the levers are killed, so they cannot undo their changes. The observer (the agent that
     // reads the counters) was started earlier and survives. The next command that contacts the host must undo the
-    // changes.
+    // changes that the levers made.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // After the kill, no lever changes anything. The conductor contacts the host again when the conductor ends,
-        // even after an interrupt.
+        // After the test has killed these agents, no lever changes anything. The conductor contacts the host again when
+        // the conductor ends, even after an interrupt.
         signal(conductor(&stage.hosts), "INT");
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    // In this test, all hosts share the files of one machine. The conductor may therefore undo the changes before the
-    // server's host does.
+    // In this test, all hosts share the files of one machine. Therefore, the conductor may undo the changes that the
+    // levers made before the server's host does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }

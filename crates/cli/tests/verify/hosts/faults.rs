@@ -132,8 +132,8 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
 }
 
-/// A test cannot stop a whole host, so it stops the observer's process. The observer measures its own pauses. For this
-/// measurement, a stopped host and a stopped observer are equal.
+/// A test cannot stop a whole host, so it stops the observer's process. The observer measures its own pauses. The
+/// observer finds a stall of its host by measuring its own pauses, so a stopped host and a stopped observer look equal.
 #[test]
 fn a_stall_of_the_server_s_host_is_seen_there() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
@@ -186,8 +186,8 @@ fn nodes_that_slurm_loses_are_named() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without slurmd. Then kills
-    // slurmstepd on node n2, without which the steps on n2 end.
+    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without slurmd. After that,
+    // kills slurmstepd on node n2, without which the steps on n2 end.
     let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
         ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
@@ -227,7 +227,8 @@ fn an_agent_behind_a_full_pipe_ends() {
         detailed: true,
         fine: false,
     });
-    // The first pipe is full. The second pipe has room for the agent's hello and a few reports of progress.
+    // The pipe of the first agent is full. The pipe of the second agent has room for the agent's hello and a few
+    // reports of progress.
     std::thread::scope(|scope| {
         for room in [0, 1000] {
             let task = task.as_ref().unwrap();

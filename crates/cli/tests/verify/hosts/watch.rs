@@ -34,7 +34,7 @@ fn a_server_on_another_host_is_watched_until_its_observer_is_lost() {
     assert!(num(&server["counters"]["process.cpu"]) > 0.0, "{:#}", server["counters"]);
     assert!(server["processes"].to_string().contains("nginx:") && samples(&run) > 10, "{}", server["processes"]);
 
-    // This watch has no time limit. The test ends the watch by killing the observer.
+    // The next run of `watch` has no time limit. The test ends the watch by killing the observer.
     let pid = hosts.processes("server", |line| line.starts_with(b"nginx: master"))[0].to_string();
     let kept = hosts.path("out/run.json");
     std::fs::remove_dir_all(hosts.path("out")).unwrap();

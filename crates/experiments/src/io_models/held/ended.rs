@@ -12,21 +12,23 @@ const SPARE: f64 = 100.0;
 pub(crate) struct Ended {
     /// ID of the bottleneck, as in `loadline list bottlenecks`; `None` if no bottleneck corresponds to the reason.
     pub(crate) id: Option<&'static str>,
-    /// Description in words.
+    /// Description of the reason for the user.
     pub(crate) words: String,
 }
 
 impl Ended {
     /// Returns the descriptor limit as the reason, if the process came close to its limit of `limit` descriptors. The
-    /// number of accepted connections is compared with the limit, too. The comparison with accepted connections covers
-    /// io_uring, whose connections have no descriptors, but fill a table that is as large as the limit.
+    /// function also compares the number of accepted connections with `limit`. The connections of io_uring have no
+    /// descriptors, but fill a table that is as large as the descriptor limit. Their number shows when this table is
+    /// full.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
         full.then_some(Self { id: Some("server-fds"), words })
     }
 
-    /// Derives the reason from the clients' errors and the number of the server's threads.
+    /// Derives the reason why no more connections were held from the clients' errors and the number of the server's
+    /// threads.
     pub(super) fn by_errors(trial: &Trial, threads: f64) -> Self {
         let errors = |kind: ErrorKind| trial.tally.errors.count(kind);
         let (id, words) = if errors(ErrorKind::ClientPorts) > 0 {

@@ -1,5 +1,6 @@
-//! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. One
-//! summary is the maximum of each gauge, the other is all gauges at a moment when nothing changed.
+//! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. The first
+//! summary is the maximum of each gauge. The second summary is the value of all gauges at a moment at which none of
+//! them changed.
 
 use run::{Instance, Recording};
 
@@ -22,7 +23,7 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// Gauges of a process: in the first sample (`rest`), the maximum of each (`most`), and in a sample without any change
+/// Gauges of a process: in the first sample (`rest`), the maximum of each (`most`), and in a sample of a quiet process
 /// (`still`). While connections arrive, the numbers of threads and connections do not match, because they are read at
 /// different moments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,7 +86,8 @@ impl Looks {
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
         // Of all quiet samples, the one with the most connections is kept. When the trial ends, connections close
-        // before their threads end. In later samples, the numbers of threads and connections therefore do not match.
+        // before their threads end. Therefore, samples after the end of the trial have too many threads for their
+        // number of connections.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

@@ -1,7 +1,7 @@
-//! Resources that a server's processes hold during a trial: accepted connections, memory, threads and descriptors. The
-//! resources are read on the server's host, because a client cannot know which of its connections still wait in the
-//! accept queue. This module also finds the trial's bottleneck, and the reason if fewer connections were held than
-//! attempted.
+//! Resources that a server's processes hold during a trial: accepted connections, memory, threads and descriptors.
+//! Resources that the server holds are read on its host, because a client cannot know which of its connections still
+//! wait in the accept queue. This module also finds the trial's bottleneck, and the reason if fewer connections were
+//! held than attempted.
 
 mod ended;
 mod levels;
@@ -55,8 +55,8 @@ impl HeldResources {
         })
     }
 
-    /// Returns the gauges of each process at a moment without any change. Returns `None` if some gauge of a process
-    /// changed all the time.
+    /// Returns the gauges of each process at a moment at which none of its gauges changed. Returns `None` if some gauge
+    /// of a process changed all the time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
@@ -87,8 +87,8 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
 }
 
 /// Stores the numbers of threads and of held connections, and the memory per connection, for a server on another host.
-/// The values come from the server's own counts. If the server held fewer connections than attempted, returns the
-/// reason. Returns `None` if the server reported no counts.
+/// All these values come from the counts that the server itself reports. If the server held fewer connections than
+/// attempted, returns the reason. Returns `None` if the server reported no counts.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
@@ -133,7 +133,8 @@ mod tests {
         Trial { key: Key::default().with(CONNECTIONS, 200), ..Trial::default() }
     }
 
-    /// Returns a recording of a process with these numbers of connections and threads, and with this descriptor limit.
+    /// Returns a recording of a process with `accepted` connections, `threads` threads, and `limit` as its descriptor
+    /// limit.
     fn recording(accepted: f64, threads: f64, limit: f64) -> Recording {
         let levels = |rest: f64, full: f64| [Some(rest), Some(full), Some(full)];
         let columns = vec![

@@ -30,10 +30,10 @@ pub(super) enum OptionEffect {
     Ignored,
     /// No effect on the request; takes a value.
     IgnoredWithValue,
-    /// The option has an effect that loadline does not imitate. The text tells the user about this effect.
+    /// The option has an effect that loadline does not imitate. The text describes this effect to the user.
     Remark(&'static str),
-    /// The option takes a value, and has an effect that loadline does not imitate. The text tells the user about this
-    /// effect.
+    /// The option takes a value, and has an effect that loadline does not imitate. The text describes this effect to
+    /// the user.
     RemarkWithValue(&'static str),
     /// A multipart form (`-F`), which is not supported.
     Form,
