@@ -132,7 +132,7 @@ impl Drop for Kept {
 }
 
 /// Locks the directory of a run, so two simultaneous runs do not mix their files. Returns `None` if creating or opening
-/// the directory fails. If so, writing the first file of the run fails with an error.
+/// the directory fails. After `None`, writing the first file of the run fails with an error.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;

@@ -1,6 +1,6 @@
 //! `--metrics ADDR:PORT`: serves the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client
-//! has its own thread and must finish within a second. Therefore, a slow client of the metrics delays neither the run
-//! nor other clients.
+//! of the metrics has its own thread and must finish within a second, so a slow client delays neither the run nor other
+//! clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

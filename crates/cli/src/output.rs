@@ -84,8 +84,8 @@ pub(crate) fn plain() -> report::Style {
 
 /// Makes Ctrl-C end a run in an orderly way instead of killing the program.
 pub(crate) fn catch_interrupts() {
-    // If this call fails, Ctrl-C kills the program. The user then loses little, because loadline stores each trial at
-    // its end.
+    // If this call fails, Ctrl-C kills the program. Even a killed program loses little, because loadline stores each
+    // trial at its end.
     let _ = sys::interrupt::catch();
 }
 

@@ -83,7 +83,7 @@ pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError>
 }
 
 /// Returns the imported requests as a set. The load sends the requests in the given `order`, otherwise in the order
-/// that the file states. Without either, the load draws requests at random by weight.
+/// that the file states. If neither `order` nor the file sets an order, the load draws requests at random by weight.
 pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> RequestSet {
     let order = order.or(imported.order).unwrap_or_default();
     let templates = imported.templates;

@@ -23,8 +23,8 @@ impl Unreadable {
     }
 
     /// Counts the unreadable entries as left out, and names the first of these entries. If more entries are unreadable
-    /// than readable, the file probably has another format than expected. If so, returns the error of the first
-    /// unreadable entry.
+    /// than readable, the file probably has another format than expected. For a file that probably has another format,
+    /// returns the error of the first unreadable entry.
     pub(crate) fn leave_out_of(self, mut all: Imported) -> Result<Imported, ReadError> {
         let Some(first) = self.first else { return Ok(all) };
         if self.count > all.found.len() as u64 {

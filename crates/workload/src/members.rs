@@ -65,7 +65,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // All rows have arrived, or the workload has failed. In both cases, nobody needs a process that still runs.
+        // All rows have arrived, or the workload has failed, so nobody needs a process that still runs.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }

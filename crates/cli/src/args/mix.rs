@@ -271,8 +271,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time by which a load may last longer than planned, seconds. Therefore, the rows of data must suffice for the planned
-/// time plus this time.
+/// Time by which a load may last longer than planned, seconds. The rows of data must suffice for the planned time plus
+/// this time.
 const SPARE_S: f64 = 0.5;
 
 /// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails

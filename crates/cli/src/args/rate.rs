@@ -61,7 +61,8 @@ fn seconds(stages: &[Stage]) -> f64 {
     stages.iter().map(|stage| stage.seconds).sum()
 }
 
-/// Parses a range of rates with a duration, `100..500/20s`. Returns the two rates and the seconds.
+/// Parses a range of rates with a duration, `100..500/20s`. Returns the two rates of the range, and the duration in
+/// seconds.
 fn span(text: &str) -> Result<((f64, f64), f64), String> {
     let (rates, time) = text.rsplit_once('/').ok_or("it needs a duration: 100..3000/20s")?;
     let (from, to) = rates.split_once("..").ok_or("it needs .. between two rates: 100..3000/20s")?;

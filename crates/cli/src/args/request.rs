@@ -52,8 +52,8 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Returns a flag from the command line that this protocol does not have, with the schemes of the protocols that
-    /// have the flag.
+    /// Returns a flag from the command line that the protocol `row` does not have, with the schemes of the protocols
+    /// that have the flag.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);
         let mut all = PROTOCOLS.iter().flat_map(|row| row.flags);
@@ -63,8 +63,8 @@ impl RequestArgs {
         Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
     }
 
-    /// Returns the names of the given flags that describe a single request. The user cannot combine these flags with a
-    /// request set.
+    /// Returns the names of the given flags that describe a single request. The user cannot combine the flags that
+    /// describe a single request with a request set.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         ["body", "method", "body-type"].into_iter().filter(|name| self.is_given(name)).collect()
     }

@@ -1,5 +1,4 @@
-//! Flags for connecting to another host or address than the URL names. curl has flags with the same names and the same
-//! effects.
+//! Flags for connecting to another host or address than the URL names. `--connect-to` and `--resolve` work as in curl.
 
 use clap::Args;
 use run::{AddressChoice, ConnectTo, FixedAddresses, Target};
@@ -19,8 +18,7 @@ pub(super) struct RerouteArgs {
 }
 
 impl RerouteArgs {
-    /// Puts the given flags before the entries of the plan file. Therefore, the flags of the command line take
-    /// precedence over the plan file.
+    /// Puts the given flags before the entries of the plan file, so that the flags of the command line take precedence.
     pub(super) fn apply(&self, target: &mut Target) {
         target.connect_to.splice(..0, self.connect_to.iter().cloned());
         target.resolve.splice(..0, self.resolve.iter().cloned());

@@ -11,7 +11,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
         ("", Some(_)) => return Err(format!("{text:?} has no unit; write {number}ms or {number}s")),
         _ => {}
     }
-    // Each part must have a smaller unit than the part before. Therefore, a time such as `30s1m` is an error.
+    // Each part of a time must have a smaller unit than the part before, so `30s1m` is an error.
     let (mut rest, mut sum, mut last) = (text.trim(), 0.0, f64::INFINITY);
     while !rest.is_empty() {
         let (number, after) = split(rest);

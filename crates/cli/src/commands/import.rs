@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);
     }
-    // vegeta's targets also look like lines of a log (a method and a URL). Therefore, `import` tries the formats of
-    // request files before the formats of logs.
+    // vegeta's targets also look like lines of a log (a method and a URL), so `import` tries the formats of request
+    // files before the formats of logs.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(args);

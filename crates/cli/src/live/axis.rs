@@ -1,4 +1,5 @@
-//! The vertical axis of a chart. The axis is linear from 0, or logarithmic, and has labels and a line for the limit.
+//! The vertical axis of a chart. The axis is linear from 0, or logarithmic. It has labels, and a line for the limit on
+//! the shown figure.
 
 use report::{Unit, quantity};
 
@@ -42,7 +43,7 @@ impl Axis {
     }
 
     /// Returns the bars of all values as lines of text, from top to bottom. The resolution is an eighth of a line. A
-    /// dashed line over the whole width marks the limit.
+    /// dashed line over the whole width marks `limit`.
     pub(super) fn bars(self, values: &[f64], height: usize, width: usize, limit: Option<f64>) -> Vec<String> {
         let eighths = |v: f64| if v.is_finite() { (self.height(v) * (height * 8) as f64) as usize } else { 0 };
         let limit = limit.filter(|_| !self.is_empty()).map(|limit| self.row(limit, height));
@@ -62,8 +63,8 @@ impl Axis {
         height.saturating_sub(from_bottom)
     }
 
-    /// Returns the label of each row. If several labels belong to one row, the limit has precedence, then the ends of
-    /// the axis, then powers of ten.
+    /// Returns the label of each row. If several labels belong to one row, the label of `limit` has precedence, then
+    /// the ends of the axis, then powers of ten.
     pub(super) fn labels(self, height: usize, unit: Unit, limit: Option<f64>) -> Vec<String> {
         let mut labels = vec![String::new(); height];
         if self.is_empty() {

@@ -1,4 +1,4 @@
-//! The current state of a run, for the view and the metrics. The thread that conducts the run updates this state a few
+//! The current state of a run, for the view and the metrics. The thread that conducts the run updates the state a few
 //! times per second.
 
 use std::collections::{BTreeMap, VecDeque};

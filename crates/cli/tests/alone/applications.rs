@@ -1,6 +1,7 @@
 //! Tests with web applications in Python and Go, each with one known limit. `find` must name the application's known
-//! limit, or report that it does not know the limit. `find` must not be sure of any other limit, nor call another limit
-//! proven. The sources are in `applications/`. The tests `inside` and `live_count` start further applications.
+//! limit, or report that it does not know the limit. `find` must not be sure of a limit that the application does not
+//! have, nor call such a limit proven. The sources are in `applications/`. The tests `inside` and `live_count` start
+//! further applications.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

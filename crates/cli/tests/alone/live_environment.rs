@@ -1,6 +1,6 @@
 //! Tests of limits outside of the server: a link with a limited rate, a firewall that drops connects, and a CPU quota
 //! of the generator. A further test has a server that is too slow for many measurements. `find` must not be sure of any
-//! other limit.
+//! limit that the test did not plant.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -40,8 +40,8 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
 }
 
 /// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. The emulated link delays answers in the same way as
-/// a server that limits its rate. Only the server's round-trip time and its unacknowledged bytes distinguish the link
-/// from this server.
+/// a server that limits its rate. Only the round-trip time at the server and the server's unacknowledged bytes
+/// distinguish the link from a server that limits its rate.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";

@@ -1,7 +1,7 @@
-//! Tests of mistakes that earlier versions made on real servers. In one version, the report named a share of CPU time
-//! that no experiment had taken from the server. In another version, parts of a search used another load than the user
-//! requested. In another version, the verdict blamed the server for connects that another program had dropped. Only one
-//! of the two kinds of loops (closed and open) included the handshakes in its times.
+//! Tests of mistakes that earlier versions of loadline made on real servers. In one version, the report named a share
+//! of CPU time that no experiment had taken from the server. In another version, parts of a search used another load
+//! than the user requested. In another version, the verdict blamed the server for connects that another program had
+//! dropped. Only one of the two kinds of loops (closed and open) included the handshakes in its times.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -79,8 +79,8 @@ fn streams_are_used_in_every_part_of_find() {
     }
 }
 
-/// The accept queue of another program overflows all the time. The kernel counts these overflows for the whole host,
-/// not per listener.
+/// The accept queue of another program overflows all the time. The kernel counts overflows of accept queues for the
+/// whole host, not per listener.
 #[test]
 fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
     let test = "another program's full queue";

@@ -216,7 +216,7 @@ fn a_disk_is_named_if_each_request_flushes_to_it() {
 }
 
 /// Python source of a server that reads a hundred random pages of a mapped file for each request. The file of 128 MiB
-/// is larger than the server's memory limit. The arguments are the file and the port.
+/// is larger than the server's memory limit. The program's arguments are the file and the port.
 const FILE_BEYOND_MEMORY_LIMIT: &str = r#"
 import http.server, mmap, os, random, sys
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -175,9 +175,9 @@ fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }
 
-/// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The lever doubles the
-/// limit on descriptors. With twice the limit, the server has more than twice as many connections as before, because
-/// some descriptors serve other purposes.
+/// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The experiment's lever
+/// doubles the limit on descriptors. With twice the limit, the server has more than twice as many connections as
+/// before, because some descriptors serve other purposes.
 #[test]
 fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");

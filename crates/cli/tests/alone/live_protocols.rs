@@ -23,7 +23,8 @@ fn whole(what: &str, run: &Value) {
     assert!(!id.is_empty(), "{what}: {}", findings["bottleneck"]);
     let loaded =
         |trial: &&Value| trial["total"]["completed"].as_u64().or(trial["completed"].as_u64()).unwrap_or(0) > 100;
-    // Checks the last step with many completed requests. In a later step, the server may answer too late.
+    // Checks the last step with many completed requests. In a later step of the sweep, the server may answer so late
+    // that few requests complete.
     let steps = || run["trials"].as_array().unwrap().iter().filter(|t| t["kind"] == "sweep");
     let trial = steps().rev().find(loaded).unwrap();
     let cpu = &trial["server"]["costs"]["process_cpu_us"]["per_request"];

@@ -36,8 +36,8 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
     // With half of the window, at most about half of the throughput is possible. The kernel may shrink the window by
-    // more than the experiment requests. In this case, the effect on throughput differs from the prediction, so the
-    // experiment supports the verdict without proving it.
+    // more than the experiment requests. With a window that is too small, the effect on throughput differs from the
+    // prediction, so the experiment supports the verdict without proving it.
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "32s"]);
     let proof = &run["findings"]["proof"];
     let ratio = num(&proof["measured"]["ratio"]);

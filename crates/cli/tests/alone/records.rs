@@ -45,8 +45,8 @@ fn messages_of_the_profile_have_the_published_sizes() {
     for (trial, (up, down)) in trials.iter().zip([(60.0, 2108.0), (120.0, 8312.0), (60.0, 12_348.0)]) {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
-        // A read consists of two requests, and the end of the trial may interrupt a read. Therefore, the test allows
-        // the bytes of one read more than the completed reads.
+        // The end of the trial may interrupt a read, which consists of two requests, so the test allows the bytes of
+        // one read more than the completed reads.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);

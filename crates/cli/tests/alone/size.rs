@@ -10,7 +10,8 @@ use testkit::{ControlGroup, OtherPrograms, alone, binary, free_port, num};
 /// CPU time that the server uses per request, microseconds.
 const BURNS_US: f64 = 2000.0;
 
-/// Runs `size` in a folder with these arguments. Returns the exit status and the JSON output of the command.
+/// Runs `size` with the given arguments in the folder `dir`. Returns the exit status and the JSON output of the
+/// command.
 fn size(dir: &Path, command: &str, arguments: &[&str]) -> (Option<i32>, Value) {
     let url = format!("http://127.0.0.1:{}/", free_port());
     let given = ["size", &url, "--command", command, "--out", "out", "--json"];

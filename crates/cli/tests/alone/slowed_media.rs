@@ -23,7 +23,7 @@ fn proven_by(lever: &str, run: &Value) {
     println!("{}", proof["why"]);
 }
 
-/// Runs `prove` on a full medium, checks that slowing the link proves this verdict, and returns the run.
+/// Runs `prove` on a full medium, checks that slowing the link proves that the medium is full, and returns the run.
 fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<Value> {
     let _alone = alone();
     let way = TwoHosts::up(test, binary!(), medium)?;

@@ -1,5 +1,5 @@
-//! Tests of `loadline testbed`. Separate commands create, use and remove a testbed (hosts in network namespaces). These
-//! commands also remove the testbed if its keeper (the process that keeps the testbed running) was killed.
+//! Tests of `loadline testbed`. Separate commands create, use and remove a testbed (hosts in network namespaces). A
+//! command also removes the testbed if its keeper (the process that keeps the testbed running) was killed.
 #![allow(clippy::unwrap_used)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 use crate::testbed_command::{gone, holders, loadline, said, status, up};

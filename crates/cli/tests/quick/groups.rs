@@ -1,6 +1,6 @@
 //! Tests of server models that divide connections into groups, with one thread per group. The server has too few file
 //! descriptors left for its next group to start or to serve. The server must reset and report the connections of this
-//! next group, and must not leave them open without an answer. The other groups must continue.
+//! next group, and must not leave them open without an answer. All groups that already serve connections must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -69,8 +69,8 @@ fn a_failing_target_leaves_the_earlier_run_unchanged() {
 fn a_full_disk_leaves_no_incomplete_file_and_hides_no_result() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("small")).unwrap();
-    // If mount namespaces are allowed, the test uses a file system of 16 KiB. Otherwise, the test limits the size of
-    // files.
+    // If mount namespaces are allowed, the test uses a file system of 16 KiB. If mount namespaces are not allowed, the
+    // test limits the size of files.
     let script = "if mount -t tmpfs -o size=16k none small 2>/dev/null; then :; else ulimit -f 8; fi; \"$@\" --out small/run; \
                   echo \"status $?\"; find small -type f";
     let mut command = Command::new("unshare");

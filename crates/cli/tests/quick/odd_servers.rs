@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that the server waits before each answer. This time keeps the number of requests low.
+/// Time that the server waits before each answer. With this answer time, the number of requests stays low.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

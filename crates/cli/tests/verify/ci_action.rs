@@ -104,8 +104,8 @@ impl Runner {
         std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default()
     }
 
-    /// Runs all steps of the action, with these arguments for loadline. Returns the output of the first step that
-    /// fails.
+    /// Runs all steps of the action, with `line` and `undecided` as the action's inputs `run` and `undecided`. Returns
+    /// the output of the first step that fails.
     fn run(&self, line: &str, undecided: &str) -> Option<Output> {
         steps().iter().map(|step| self.step(step, line, undecided)).find(|output| !output.status.success())
     }
@@ -192,7 +192,7 @@ fn the_action_ranks_servers_in_an_empty_container() {
     let summary = runner.read("summary");
     assert!(summary.contains("| quick |") && summary.contains("| slow |"), "{failed:?}{summary}");
     assert_eq!(runner.read("temp/comment"), summary, "the comment is the table");
-    // Other programs may take the generator's CPU. If they do, no server has a rank, and the exit status is 1.
+    // If other programs take the generator's CPU, no server has a rank, and the exit status is 1.
     let no_rank = summary.contains("No server got a rank");
     assert_eq!(failed.and_then(|output| output.status.code()), no_rank.then_some(1), "{summary}");
 }

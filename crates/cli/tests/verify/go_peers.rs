@@ -103,8 +103,8 @@ fn counts_equal_those_of_grpc_go() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // Every third call fails, but the first call of a load must succeed. Therefore, the test repeats loads until
-        // the first call of the next load will succeed.
+        // Every third call fails, but the first call of a load must succeed. The test repeats loads until the first
+        // call of the next load will succeed.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);
             server.counted(total(&run, "completed"));

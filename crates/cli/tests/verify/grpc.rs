@@ -69,7 +69,7 @@ impl Server {
         Some(Self { _held: held, addr, dir, seen: 0 })
     }
 
-    /// Waits until the server has counted `expected` new calls. Returns the number of new calls.
+    /// Waits until the server has counted `expected` new calls. Returns the number of calls since the previous count.
     fn counted(&mut self, expected: u64) -> u64 {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).ok()?.parse::<u64>().ok();
         let count = eventually(|| read().filter(|count| *count >= self.seen + expected));
@@ -99,8 +99,8 @@ fn call_counts_equal_those_of_the_server() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // Every third call fails, but the first call of a load must succeed. Therefore, the test repeats loads until the
-    // first call of the next load will succeed.
+    // Every third call fails, but the first call of a load must succeed. The test repeats loads until the first call of
+    // the next load will succeed.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));

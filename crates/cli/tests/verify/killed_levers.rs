@@ -29,7 +29,7 @@ fn lives(pid: u32) -> bool {
 }
 
 /// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 44 s.
-/// Levers that need turns (alternating loads without and with the lever) come first, and may take most of this time.
+/// Levers that need turns (alternating loads without and with the lever) come first, and may take most of the budget.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));

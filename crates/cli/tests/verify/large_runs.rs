@@ -131,7 +131,7 @@ fn too_many_trials_or_cases_are_refused_with_both_numbers() {
 /// A histogram without values, as it is stored in `run.json`.
 const EMPTY: &str = "\"HISTEwAAAAEAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAA=\"";
 
-/// Runs `report` on a `run.json` with this text, in an address space of at most `mib` MiB.
+/// Runs `report` on a `run.json` with the content `text`, in an address space of at most `mib` MiB.
 fn report_within(mib: usize, text: &str) -> std::process::Output {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
@@ -156,7 +156,7 @@ fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
 #[test]
 fn too_large_runs_are_refused_before_they_take_memory() {
     let _alone = alone();
-    // Each of these texts has a few megabytes, but the run in it would take gigabytes of memory.
+    // Each text in this loop has a few megabytes, but the run in it would take gigabytes of memory.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
     // A trial with two empty histograms takes 60 bytes of text, but a quarter of a megabyte of memory.

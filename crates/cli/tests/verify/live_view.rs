@@ -1,5 +1,5 @@
-//! Tests of the full-screen view in a real terminal (tmux). The tests check the contents of the view at each size. They
-//! also check that loadline restores the terminal, however the run ends.
+//! Tests of the full-screen view in a real terminal (tmux). The tests check the contents of the view at each size. The
+//! tests of the view also check that loadline restores the terminal, however the run ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

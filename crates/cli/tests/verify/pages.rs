@@ -59,8 +59,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("loadline find unix:", "as above"),
     ("loadline find http://127.0.0.1:8080/api --body order.json", "as above"),
 ];
-/// Prefixes of the shell commands that the test runs besides `loadline`. These commands create files that loadline's
-/// commands read.
+/// Prefixes of the shell commands that the test runs besides `loadline`. Commands with these prefixes create files that
+/// loadline's commands read.
 const FILES: &[&str] = &["seq ", "printf "];
 
 /// Words that the test appends to commands of README.md to make them end soon. The first text of each row is the

@@ -48,9 +48,9 @@ fn both_variants_send_the_syns_that_they_count() {
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
         // The connect timeout is shorter than the kernel's first retransmission. A client gives up before the kernel
-        // sends a SYN again, unless a long stall of the machine delays the end of the attempt. If the queue is full
-        // when the last packet of a handshake arrives, the kernel counts a second drop. Therefore, the kernel's count
-        // of SYNs may exceed the generator's count by half a percent, as in `lab request-rate`.
+        // sends a SYN again, unless a long stall of the machine delays the end of the attempt. If the accept queue is
+        // full when the last packet of a handshake arrives, the kernel counts a second drop. The kernel's count of SYNs
+        // may exceed the generator's count by half a percent, as in `lab request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
         assert!(
             again == 0.0 || longest_ns >= 500_000_000,

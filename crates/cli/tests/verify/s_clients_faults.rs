@@ -18,8 +18,8 @@ fn computed(pid: u32) -> u64 {
     after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Waits until the server, which takes 5 ms of CPU time per request, has answered twenty requests. Then waits for the
-/// end of the warm-up.
+/// Waits until the server, which takes 5 ms of CPU time per request, has answered twenty requests. After that, waits
+/// for the end of the warm-up.
 fn under_way(server: &Running, before: u64) {
     eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
@@ -69,8 +69,7 @@ fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // On a busy machine, loadline checks the server late. Therefore, the test stops the server for a whole second,
-        // so that loadline sees the stop.
+        // On a busy machine, loadline checks the server late, so the test stops the server for a whole second.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });

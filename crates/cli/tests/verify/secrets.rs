@@ -1,6 +1,6 @@
 //! Tests that secrets in the command line and in files reach the server and no other place. The secrets must not appear
-//! on the terminal, in the live view, in an error, or in the metrics. The run's directory and the output forms must not
-//! contain the secrets either.
+//! on the terminal, in the live view, in an error, or in the metrics. The run's directory and the output forms must
+//! contain none of the secrets either.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

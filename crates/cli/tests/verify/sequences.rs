@@ -148,7 +148,7 @@ fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");
-    // loadline assigns rows to the four agents (generator processes) in turn. Therefore, each of the four agents used
-    // one of the first four rows.
+    // loadline assigns rows to the four agents (generator processes) in turn, so each agent used one of the first four
+    // rows.
     assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
 }

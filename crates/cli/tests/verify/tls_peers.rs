@@ -63,8 +63,8 @@ fn counts_equal_those_of_haproxy() {
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // HAProxy counts a connection that the end of the preceding load cut only when HAProxy finds the cut.
-        // Therefore, the test waits until HAProxy's count is stable.
+        // HAProxy counts a connection that the end of the preceding load cut only when HAProxy finds the cut. The test
+        // waits until HAProxy's count of connections is stable.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));

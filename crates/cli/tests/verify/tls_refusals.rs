@@ -137,8 +137,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
     let _alone = alone();
     let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
     let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
-    // The file repeats one certificate. The file is in base64 (PEM), so the server sends only three quarters of the
-    // file's size.
+    // The file `chain` repeats one certificate. The file is in base64 (PEM), so the server sends only three quarters of
+    // the file's size.
     std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
     for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
         let (good, long) = (free_port(), free_port());

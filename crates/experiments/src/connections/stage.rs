@@ -1,6 +1,6 @@
-//! Network of the experiment: the loopback interface of a separate network namespace. Connections in this namespace use
-//! up no ports, connection tracking entries or TIME_WAIT sockets of this machine. If the user may not create
-//! namespaces, the experiment uses this machine's own loopback interface.
+//! Network of the experiment: the loopback interface of a separate network namespace. Connections in a namespace of
+//! their own use up no ports, connection tracking entries or TIME_WAIT sockets of this machine. If the user may not
+//! create namespaces, the experiment uses this machine's own loopback interface.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};

@@ -85,7 +85,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are not timed. If calls are slow, this warm-up ends after a tenth of the time limit.
+    // The first calls are not timed. If calls are slow, these untimed calls end after a tenth of the time limit.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);

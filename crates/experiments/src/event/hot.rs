@@ -45,8 +45,8 @@ impl Hot {
     }
 
     /// Opens connections with one decoy each. A connection and its decoy together always get `pieces` pieces of data.
-    /// Therefore, the number of pieces for the connection itself changes neither the work between two calls nor the
-    /// state of the caches.
+    /// The number of pieces for the connection itself changes neither the work between two calls nor the state of the
+    /// caches.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })

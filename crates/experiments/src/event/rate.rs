@@ -1,7 +1,7 @@
 //! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. The number
 //! of arrivals alternates from call to call, on one queue with the same connections. Decoys (connections without
-//! declared interest) keep the work between two calls the same. Therefore, slow periods of the machine and cold caches
-//! affect calls with any number of arrivals equally.
+//! declared interest) keep the work between two calls the same. Because the numbers alternate, slow periods of the
+//! machine and cold caches affect calls with any number of arrivals equally.
 
 use sys::tsc::Calibration;
 

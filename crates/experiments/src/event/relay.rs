@@ -16,8 +16,8 @@ use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 /// Size of the paper's large file, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
 /// Congestion control algorithm of the web server and the proxy. An algorithm that paces, such as BBR, can limit
-/// connections with small windows to a very low rate for seconds. As long as the rate is so low, the web server would
-/// be the bottleneck.
+/// connections with small windows to a very low rate for seconds. With an algorithm that paces, the web server would be
+/// the bottleneck for seconds.
 const CONGESTION: &str = "reno";
 /// Connect timeout of the S-Clients, as in the paper that introduced S-Clients, milliseconds.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
@@ -31,8 +31,8 @@ pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
     /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy has emptied the buffer, the
-    /// TCP window opens and the next piece arrives. Therefore, the moments at which the proxy reads from the web server
-    /// decide how many events a call returns.
+    /// TCP window opens and the next piece arrives. The moments at which the proxy reads from the web server decide how
+    /// many events a call returns.
     buffer_bytes: u32,
 }
 
@@ -63,8 +63,8 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // The proxy does not pause to gather events. Therefore, the number of events per call depends only on how long
-        // the calls take.
+        // The proxy does not pause to gather events, so the number of events per call depends only on how long the
+        // calls take.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));

@@ -48,12 +48,12 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 }
 
 /// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
-/// connections, and transferred no bytes. Like the paper's server, the I/O model `select-array` accepts only one
-/// connection per wait. Therefore, the share of accepted connections is checked in both entries. In entry 2, few
-/// connections are ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends
-/// before as many connections are accepted as in the paper, so the throughput of `select-array` would mean nothing.
-/// Instead, the variant that accepts all connections is compared with `select`. `select-array` with all connections is
-/// compared with `select` only if both hold at least as many connections as the paper's server.
+/// connections, and transferred no bytes. The share of accepted connections is checked in both entries, because the I/O
+/// model `select-array` accepts only one connection per wait, like the paper's server. In entry 2, few connections are
+/// ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends before as many
+/// connections are accepted as in the paper, so the throughput of `select-array` would mean nothing. Instead, the
+/// variant of `select-array` that accepts all connections is compared with `select` in entry 1. `select-array` with all
+/// connections is compared with `select` only if both hold at least as many connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);

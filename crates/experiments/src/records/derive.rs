@@ -88,7 +88,7 @@ pub(super) fn derive(trial: &mut Trial) {
     }
 }
 
-/// Returns the value, or NaN if it is missing. A check of NaN always fails.
+/// Returns `figure`, or NaN if it is missing. A check of NaN always fails.
 pub(super) fn known(figure: Option<f64>) -> f64 {
     figure.unwrap_or(f64::NAN)
 }

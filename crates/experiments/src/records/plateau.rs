@@ -73,7 +73,7 @@ pub(crate) fn shown() -> impl Iterator<Item = Of> {
     LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
 }
 
-/// Builds the table. Returns `None` if no trial has records of [`RECORD`] bytes.
+/// Builds the detailed table of a read. Returns `None` if no trial has records of [`RECORD`] bytes.
 pub(super) fn table(run: &Run) -> Option<ResultTable> {
     let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
@@ -104,8 +104,8 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats a number with one decimal, or with three if it is below 10. With these decimals, readers recognise the
-/// published values 60 and 2108.
+/// Formats a number with one decimal, or with three if it is below 10. With this number of decimals, readers recognise
+/// the published values 60 and 2108.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };
     text.trim_end_matches('0').trim_end_matches('.').to_string()

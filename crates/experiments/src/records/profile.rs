@@ -78,9 +78,9 @@ fn exchanges(record: f64) -> f64 {
     if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
 }
 
-/// Computes the simple model, and stores its parts and their sum in the trial's results. In this model, a read uses all
-/// devices one after the other, never two at the same time. Also stores the server's throughput as a share of the
-/// wire's rate.
+/// Computes the simple model, and stores its parts and their sum in the trial's results. In the simple model, a read
+/// uses all devices one after the other, never two at the same time. Also stores the server's throughput as a share of
+/// the wire's rate.
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =

@@ -1,6 +1,5 @@
 //! `lab overload`: throughput of a server under more and more overload. Each connection request that the server drops
-//! costs CPU time, which other requests then lack. Therefore, throughput falls as the server drops more connection
-//! requests.
+//! costs CPU time, which other requests then lack. As the server drops more connection requests, its throughput falls.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -185,8 +184,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // Here, 33,332 drops per second took a quarter of a CPU. With syncookies on, the only trial is also the best
-        // one, so it has no cost.
+        // In this test, 33,332 drops per second took a quarter of a CPU. With syncookies on, the only trial is also the
+        // best one, so it has no cost.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

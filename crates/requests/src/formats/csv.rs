@@ -33,7 +33,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Returns the index of the first column with one of these names.
+    /// Returns the index of the first column whose name is in `names`.
     fn find(&self, names: &[&str]) -> Option<usize> {
         self.names.iter().position(|name| names.contains(&name.as_str()))
     }

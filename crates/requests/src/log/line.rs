@@ -26,8 +26,8 @@ impl Logged {
 pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let quoted = quoted_fields(line)?;
     let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
-    // The request is the field directly after the time. A later field must not be used as the request, because a
-    // client's header may contain any text.
+    // In a line of an access log, the request is the field directly after the time. A later field must not be used as
+    // the request, because a client's header may contain any text.
     let is_request = |(begin, end): &(usize, usize)| request(&line[*begin..*end]).is_ok();
     let follows_time =
         |(begin, _): &&(usize, usize)| line[..begin - 1].trim_end_matches([' ', '|', '\t']).ends_with(']');

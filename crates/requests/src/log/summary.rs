@@ -50,7 +50,8 @@ pub struct Summary {
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
-    /// True if times are whole seconds. If so, the replay spreads the requests of each second evenly over the second.
+    /// True if times are whole seconds. For such a log, the replay spreads the requests of each second evenly over the
+    /// second.
     pub whole_seconds: bool,
     /// Most frequent requests, with their shares of all requests, 0 to 1.
     top: Vec<(String, f64)>,
@@ -193,8 +194,8 @@ fn hurst(seconds: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// The log has two lines, one second apart. For such a log, an earlier version of loadline stated a rate of 2/s
-    /// instead of 1/s.
+    /// The log has two lines, one second apart. For two lines one second apart, an earlier version of loadline stated a
+    /// rate of 2/s instead of 1/s.
     #[test]
     fn a_short_log_has_the_rate_of_the_time_that_it_covers() {
         let words = |whole_seconds, times: &[u64]| {

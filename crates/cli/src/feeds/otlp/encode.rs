@@ -1,5 +1,5 @@
 //! Encodes figures as OTLP metrics in JSON. Source: OpenTelemetry protocol 1.x, `metrics.proto` and "JSON Protobuf
-//! Encoding". In this encoding, 64-bit integers are strings, and enums are numbers.
+//! Encoding". In OTLP's JSON encoding, 64-bit integers are strings, and enums are numbers.
 
 use run::CoarseHist;
 use serde_json::{Value, json};

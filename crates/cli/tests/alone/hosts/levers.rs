@@ -54,8 +54,8 @@ impl QuotaServer {
         Some(Self { nginx, hosts, group, url, _alone: alone })
     }
 
-    /// Runs `prove` with these flags, while `during` runs. The generator runs on the conductor's host, and the server
-    /// on the host `server`.
+    /// Runs `prove` with the flags `more`, while `during` runs. The generator runs on the conductor's host, and the
+    /// server on the host `server`.
     fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
         let engine = self.hosts.engine();
         let mut args = vec!["prove", &self.url, "--server-host", "server", "--via", &engine];
@@ -121,13 +121,13 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // After the test has killed these agents, no lever changes anything. The conductor contacts the host again when
-        // the conductor ends, even after an interrupt.
+        // After the test has killed the agents of the levers, no lever changes anything. The conductor contacts the
+        // host again when the conductor ends, even after an interrupt.
         signal(conductor(&stage.hosts), "INT");
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    // In this test, all hosts share the files of one machine. Therefore, the conductor may undo the changes that the
-    // levers made before the server's host does.
+    // In this test, all hosts share the files of one machine, so the conductor may undo the changes of the levers
+    // before the server's host does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }

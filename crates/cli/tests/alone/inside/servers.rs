@@ -69,7 +69,7 @@ pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
 }
 
 /// Starts an Express server. All requests to this server update the same row of a PostgreSQL database. If `is_sampled`
-/// is true, loadline also samples this database.
+/// is true, loadline also samples the PostgreSQL database.
 pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
     let database = Postgres::start(test, &[])?;
     let url = database.url();

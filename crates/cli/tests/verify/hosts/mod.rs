@@ -55,7 +55,7 @@ fn the_machine_that_conducts_need_not_reach_the_server() {
     hosts.await_no_agents("a");
 }
 
-/// The client host has an /etc/hosts of its own. Only this file contains the server's name.
+/// The client host has an /etc/hosts of its own. Only the /etc/hosts of the client host contains the server's name.
 #[test]
 fn the_name_of_the_server_is_looked_up_on_the_client_host() {
     if !has("a name that only the client host knows", "unshare") {
@@ -227,7 +227,8 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// This host has only the program and its libraries, as in an empty container. The host has no shell and no /proc.
+/// The tested host has only the program and its libraries, as in an empty container. The host has no shell and no
+/// /proc.
 #[test]
 fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let test = "a_place_without_a_shell";

@@ -86,8 +86,7 @@ impl Looks {
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
         // Of all quiet samples, the one with the most connections is kept. When the trial ends, connections close
-        // before their threads end. Therefore, samples after the end of the trial have too many threads for their
-        // number of connections.
+        // before their threads end, so later samples have too many threads for their number of connections.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

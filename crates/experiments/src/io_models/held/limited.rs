@@ -1,6 +1,7 @@
 //! Bottleneck of a trial with many connections. If the server held fewer connections than attempted, the bottleneck is
-//! what limited their number. If the server handled the whole offered load, there is no bottleneck. In all other cases,
-//! the bottleneck is the judge's verdict on this trial.
+//! what limited their number. If the server handled the whole offered load, there is no bottleneck. A trial has the
+//! judge's verdict as its bottleneck, unless its server held fewer connections than attempted or handled the whole
+//! offered load.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
@@ -52,8 +53,8 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Returns the verdict as the bottleneck, with its description. If the server handled more than the offered load,
-/// `piled_up` is the offered load in bytes per second.
+/// Returns the verdict `found` as the trial's bottleneck, with a description of the bottleneck. If the server handled
+/// more than the offered load, `piled_up` is the offered load in bytes per second.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {
