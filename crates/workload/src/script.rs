@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 use super::{Result, WorkloadError, access};
 
-/// Reads a `.SCR` file and the files that it names, for a trial of `seconds`. Calls `note` for each code file that does
-/// not exist and is therefore ignored.
+/// Reads a `.SCR` file and the files that it names, for a trial of `seconds` seconds. Calls `note` for each code file
+/// that does not exist and is therefore ignored.
 pub fn read_script(path: &Path, seconds: f64, mut note: impl FnMut(String)) -> Result<Workload> {
     let mut workload = Workload { seconds, seed: 1, process: Vec::new() };
     for line in lines(path)? {

@@ -126,8 +126,8 @@ impl MixArgs {
             (set.data, set.templates) = (Some(data), true);
         }
         // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
-        // recording, placeholders for environment variables are untrusted text. If loadline replaced them, it could
-        // send the user's secrets to a server that the author of the recording chose.
+        // recording, placeholders for environment variables are untrusted text. By replacing placeholders of a
+        // recording, loadline could send the user's secrets to a server that the recording's author chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }

@@ -1,5 +1,5 @@
-//! Flag values that are names of table rows. Help and shell completions list the names of the rows. If the user writes
-//! a wrong name, the command itself suggests the nearest right name.
+//! Flag values that are names of table rows. Help and shell completions list the names of all rows of a table. If the
+//! user writes a wrong name, the command itself suggests the nearest right name.
 
 use std::ffi::OsStr;
 

@@ -52,7 +52,7 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Returns a flag from the command line that the protocol `row` does not have, with the schemes of the protocols
+    /// Returns a flag from the command line that the protocol in `row` does not have, with the schemes of the protocols
     /// that have the flag.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);

@@ -241,7 +241,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
 }
 
-/// Refuses a run that the user named twice. As two repeats, the same run would make the interval too narrow.
+/// Refuses a run that the user named twice. If the same run counted as two repeats, the interval would be too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };

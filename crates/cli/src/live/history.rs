@@ -43,7 +43,8 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The newest moment while further measured moments are merged into it, and the number of moments merged so far.
+    /// The newest moment, into which further measured moments are still merged, and the number of moments merged so
+    /// far.
     open: Option<(Moment, u32)>,
     /// Number of measured moments that are merged into each stored moment; 0 means 1.
     each: u32,

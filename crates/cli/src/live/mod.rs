@@ -170,7 +170,7 @@ impl Painter {
         self.judge();
         let keys = self.keys();
         let explained = if self.explains { keys::lines(self.by_hand) } else { Vec::new() };
-        // Holds the lock only while it copies the state, not during the drawing.
+        // Holds the lock on the shared state only while it copies the state, not during the drawing.
         let model = self.frozen.clone().unwrap_or_else(|| self.shared.lock().clone());
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
     }

@@ -13,7 +13,7 @@ use super::sides::{CpuKinds, SideNow};
 
 /// Maximum number of stored lines about steps, of stored notes, and of stored devices.
 const MOST_LINES: usize = 50;
-/// Minimum time between two states for computing a rate, seconds.
+/// Minimum time between the two states of a run from which a rate is computed, seconds.
 const APART_S: f64 = 0.15;
 
 /// State of a run in progress, for the view and the metrics.

@@ -290,8 +290,8 @@ fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let cpu = found["comparisons"].as_array().unwrap().iter().find(|c| c["figure"] == "server CPU per request");
     assert!(cpu.is_some_and(|cpu| cpu["ratio"].as_f64().is_some_and(|ratio| ratio > 1.4)), "{found}");
     assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before.clone()]);
-    // After a comparison was killed, each server may use only a part of its CPUs. The next command of loadline must
-    // give both servers all their CPUs back.
+    // A killed comparison leaves each server with only a part of its CPUs. The next command of loadline must give both
+    // servers all their CPUs back.
     let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
     let mut killed = command.arg("compare").args(forced).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     testkit::eventually(|| (cpus_of(a.pid()) != before).then_some(()));

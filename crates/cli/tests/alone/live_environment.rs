@@ -57,8 +57,8 @@ fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     is_right(&run, &["network-medium"]);
 }
 
-/// A firewall on the server's host lets 40 new connections per second pass. The firewall drops all other SYN packets
-/// without an answer. The client sends a dropped SYN again after one second.
+/// A firewall on the server's host lets 40 new connections per second pass. The firewall drops SYN packets beyond this
+/// rate of 40 per second without an answer. The client sends a dropped SYN again after one second.
 #[test]
 fn a_firewall_that_drops_connects_is_no_full_server() {
     let test = "a firewall that drops connects";

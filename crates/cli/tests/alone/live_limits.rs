@@ -100,8 +100,8 @@ def memory():
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a Python program that does the disk work `self` for one second, without a server. The program's argument
-    /// is the file. The program prints the share of a CPU that the disk work took.
+    /// Returns a Python program that does only this disk work (`self`) for one second, without a server. The program's
+    /// argument is the file. The program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -159,8 +159,8 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     }
 }
 
-/// Runs a command against a server that does the disk work `work` for each request. `args` gets the URL and a directory
-/// on the disk, and returns the command. Returns `None` if this machine has no disk that can be the limit.
+/// Runs a command against a server whose disk work for each request is `work`. `args` gets the URL and a directory on
+/// the disk, and returns the command. Returns `None` if this machine has no disk that can be the limit.
 fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> Vec<String>) -> Option<Value> {
     let _alone = alone();
     let binary = release_binary(test, binary!())?;

@@ -80,7 +80,7 @@ Server(sys.argv[1], Handler).serve_forever()
 
 /// The server handles one request at a time, each in 2.5 ms of wall clock time. If a busy machine delays the server,
 /// the server catches up afterwards, so its mean rate is exact. The server allows four streams per connection. The load
-/// has eight requests per connection, so four of them must wait.
+/// has eight requests per connection, so four of them must wait for a stream.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"
@@ -121,9 +121,9 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
-/// At the end of `find`, six or nine short measurements alternate between three uses of connections. The uses are kept
-/// connections, one connection per request with full handshakes, and one connection per request with resumed
-/// handshakes.
+/// At the end of `find`, six or nine short measurements alternate between three uses of connections. The three uses of
+/// connections are kept connections, one connection per request with full handshakes, and one connection per request
+/// with resumed handshakes.
 #[test]
 fn find_tells_what_a_handshake_costs() {
     let _alone = alone();

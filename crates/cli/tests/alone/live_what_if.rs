@@ -48,7 +48,7 @@ struct Predicted {
 }
 
 impl Predicted {
-    /// Creates a prediction whose maximum error is a tenth of the result.
+    /// Creates a prediction that may differ from the measured result by at most a tenth of this result.
     fn new(what: &'static str, answer: Value, came: f64) -> Option<Self> {
         Some(Self { what, share: 0.1, answer, came })
     }

@@ -49,7 +49,8 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 65536);
-    // The page is many times as large as the buffer, whatever the size of the kernel's segments and their overhead.
+    // The page is many times as large as the server's socket buffer, whatever the size of the kernel's segments and
+    // their overhead.
     let run = find(&way, 524_288);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.write_full") >= 0.5, "{}", verdict(&run));

@@ -10,8 +10,7 @@ use testkit::{ControlGroup, OtherPrograms, alone, binary, free_port, num};
 /// CPU time that the server uses per request, microseconds.
 const BURNS_US: f64 = 2000.0;
 
-/// Runs `size` with the given arguments in the folder `dir`. Returns the exit status and the JSON output of the
-/// command.
+/// Runs `size` with the given arguments in `dir`. Returns the exit status and the JSON output of the command.
 fn size(dir: &Path, command: &str, arguments: &[&str]) -> (Option<i32>, Value) {
     let url = format!("http://127.0.0.1:{}/", free_port());
     let given = ["size", &url, "--command", command, "--out", "out", "--json"];
@@ -21,7 +20,7 @@ fn size(dir: &Path, command: &str, arguments: &[&str]) -> (Option<i32>, Value) {
     (output.status.code(), result)
 }
 
-/// Returns the highest p99 of the closed-loop steps that a step of `size` measured, microseconds.
+/// Returns the highest p99 of the closed-loop trials that `size` ran for one setting, microseconds.
 fn slowest_saturated_p99_us(out: &Path, step: &Value) -> f64 {
     let file = out.join(step["run"].as_str().unwrap()).join("run.json");
     let run: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
@@ -64,8 +63,8 @@ fn capacity_is_the_quota_over_the_burnt_time() {
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
         // At the capacity, the quota is used up in most periods of 100 ms. When the quota is used up, the requests of
-        // clients that never pause wait for the rest of the period. Requests at equal distances, just below the
-        // capacity, hardly wait.
+        // clients that never pause wait for the rest of the period. Requests that arrive at equal distances, at a rate
+        // just below the capacity, hardly wait.
         assert!(throttled > 0.5 && waits_us > 1e5 * (1.0 - quota) / 2.0, "{waits_us}: {step:#}");
     }
     let predicted = num(&steps[1]["predicted"]["value"]);

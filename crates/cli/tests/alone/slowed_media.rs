@@ -13,7 +13,7 @@ use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eve
 /// Flags of the server for an answer of 20 kB. Answers of this size fill most of a testbed's link.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
-/// Checks that the verdict is a full link, and that the lever `lever` proves the verdict.
+/// Checks that the verdict is a full link, and that `lever` proves the verdict.
 #[track_caller]
 fn proven_by(lever: &str, run: &Value) {
     let proof = &run["findings"]["proof"];

@@ -1,5 +1,5 @@
-//! Tests of servers that speak another protocol than the URL says, and of malicious servers. In each case, loadline
-//! must print one clear sentence and must end.
+//! Tests of servers that speak another protocol than the URL says, and of malicious servers. For each of these servers,
+//! loadline must print one clear sentence and must end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

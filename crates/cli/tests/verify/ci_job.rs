@@ -16,7 +16,7 @@ fn step() -> String {
     steps.next_back().unwrap().to_owned()
 }
 
-/// Writes a script that starts a server, as in the job. The server uses this CPU time per request, in microseconds.
+/// Writes a script that starts a server, as in the job. The server uses `work_us` microseconds of CPU time per request.
 fn server(dir: &Path, name: &str, work_us: u32) {
     let program = env!("CARGO_BIN_EXE_loadline");
     let text =

@@ -74,8 +74,8 @@ fn assert_row_lock(found: &Value) {
     let first = &found["waits"][0];
     assert_eq!(first["cause"], "row-lock", "{found:#}");
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
-    // One of the twelve sessions holds the lock, and the others wait. The database may have two more sessions, one of
-    // which created the table.
+    // One of the twelve sessions holds the lock, and the others wait. Besides the twelve sessions of the application,
+    // the database may have two sessions, one of which created the table.
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(first["sentence"].as_str().unwrap().contains("backends of postgres wait for a row lock"), "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
@@ -100,7 +100,7 @@ fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
         let first = &found["waits"][0];
         assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
         assert!(first["event"].as_str().unwrap().starts_with("Lock:"), "{first:#}");
-        // The session that holds the lock sleeps for 20 ms each time, so most samples find it sleeping.
+        // The session that holds the lock sleeps for 20 ms in each transaction, so most samples find it sleeping.
         assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"SELECT pg_sleep(?)".into()));
         assert!(first["held_s"].as_f64().unwrap() > 0.01, "{first:#}");
         assert!(found["databases"][0]["samples"].as_u64().unwrap() >= 10, "{found:#}");

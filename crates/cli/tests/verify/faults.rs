@@ -1,5 +1,5 @@
-//! Tests of wrong input, and of faults during a run. In each case, loadline must print one clear sentence with advice,
-//! keep all measurements, and not panic.
+//! Tests of wrong input, and of faults during a run. For each wrong input or fault, loadline must print one clear
+//! sentence with advice, keep all measurements, and not panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -111,7 +111,7 @@ fn counts_equal_the_log_of_apache() {
 }
 
 /// Source of a node server with a login. POST /login returns a token in the body, a second token in a header, and two
-/// cookies. GET /me must carry both tokens and both cookies.
+/// cookies. GET /me must send the two tokens and the two cookies from the answer to POST /login.
 const LOGIN: &str = r#"
 const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();
 const server = http2.createServer((request, response) => {

@@ -12,8 +12,8 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove`. The children of this process are the generator and the processes of the levers (temporary changes).
-/// One example is a CPU thief, which takes CPU time from other processes.
+/// Starts `prove`. The children of the started process are the generator and the processes of the levers (temporary
+/// changes). One example is a CPU thief, which takes CPU time from other processes.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -114,7 +114,8 @@ fn with_words(words: &str) -> Vec<u32> {
 }
 
 /// The server runs in a session of its own, below two nested agents. If the conductor and one of the two agents are
-/// killed, the server must end. If the conductor and both agents are killed, the next command ends the server.
+/// killed, the server must end. If the conductor and both nested agents are killed, the next command of loadline ends
+/// the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();

@@ -131,7 +131,7 @@ fn too_many_trials_or_cases_are_refused_with_both_numbers() {
 /// A histogram without values, as it is stored in `run.json`.
 const EMPTY: &str = "\"HISTEwAAAAEAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAA=\"";
 
-/// Runs `report` on a `run.json` with the content `text`, in an address space of at most `mib` MiB.
+/// Runs `report` on a `run.json` whose content is `text`, in an address space of at most `mib` MiB.
 fn report_within(mib: usize, text: &str) -> std::process::Output {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");

@@ -53,8 +53,8 @@ impl Terminal {
         eventually(|| children(shell).first().copied())
     }
 
-    /// Checks that the run ended with the exit status `status`, and that the terminal is restored. The view must have
-    /// ended, the cursor must be visible, and the terminal must echo keys and read line by line.
+    /// Checks that the run's exit status was `status`, and that the terminal is restored. The view must have ended, the
+    /// cursor must be visible, and the terminal must echo keys and read line by line.
     #[track_caller]
     fn is_as_before(&self, status: u8) {
         let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);

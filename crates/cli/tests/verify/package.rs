@@ -30,8 +30,8 @@ fn package(to: &Path) -> PathBuf {
     PathBuf::from(output(Command::new(script).arg(to).env("FROM", from)).trim())
 }
 
-/// Returns dpkg with a root directory and a package database of its own. There is no C library in the root directory
-/// `root`, so dpkg must ignore missing dependencies.
+/// Returns dpkg with a root directory and a package database of its own. There is no C library in `root`, so dpkg must
+/// ignore missing dependencies.
 fn dpkg(root: &Path) -> Command {
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", root.display())).arg("--force-depends");

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use testkit::s_clients::{SERVE, honest, in_a_namespace, incidents, load};
 use testkit::{Running, alone, apache, binary, json_of, nginx, num, python, serve, skip, verdict};
 
-/// Runs S-Clients with the flags `form` in a network namespace of its own. Returns the run, and three counts of the
+/// Runs S-Clients with the flags in `form`, in a network namespace of its own. Returns the run, and three counts of the
 /// kernel for this namespace: accepted connects, dropped connects, and repeated SYNs.
 fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     let script = format!(

@@ -29,7 +29,7 @@ fn signs(run: &Value) -> Vec<(String, String)> {
 }
 
 /// The times of the events are known. p50 and p99 of the measured times may differ from the known times by at most 1
-/// ms. Other programs may delay a load, so the times of one of four loads must be right.
+/// ms. Other programs may delay a load, so the test passes if the times of one of up to four loads are right.
 #[test]
 fn planted_schedules_are_measured_within_a_millisecond() {
     let _alone = alone();

@@ -57,7 +57,7 @@ fn counts_equal_those_of_haproxy() {
     let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     let _server = haproxy(dir.path(), port);
     let url = format!("https://127.0.0.1:{port}/");
-    // HAProxy may count the connection with which the test checked that HAProxy listens after a delay.
+    // HAProxy may be late in counting the connection that the test opened to see whether HAProxy listens.
     let (mut requests, mut handshakes) = eventually(|| Some(counted(dir.path())).filter(|seen| seen.1 > 0));
     let kinds: [&[&str]; 4] =
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];

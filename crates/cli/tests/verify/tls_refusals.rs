@@ -1,6 +1,6 @@
 //! Tests of TLS servers with which no handshake succeeds, or that request renegotiation. Reasons for a failed handshake
-//! are that there is no common version or cipher, or that the certificate chain is too long. In each case, loadline
-//! must print one clear sentence or count an error, and must end.
+//! are that there is no common version or cipher, or that the certificate chain is too long. For each of these TLS
+//! servers, loadline must print one clear sentence or count an error, and must end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,13 +12,13 @@ use std::process::{Command, Stdio};
 use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
 /// Maximum memory of a loadline process, KiB. Even 16 connections that each stored a certificate chain of 1 MiB twice
-/// (in pieces and as a whole) would need a little less.
+/// (in pieces and as a whole) would need a little less than this maximum.
 const MAX_MEMORY_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
-/// Starts `openssl s_server` with the additional arguments `more`, in the folder with its certificate.
+/// Starts `openssl s_server` with the additional arguments in `more`, in the folder with its certificate.
 fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);

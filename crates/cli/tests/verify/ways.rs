@@ -20,7 +20,7 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Returns the line of README.md that begins with `words`. In the returned line, the folder `prefix` replaces
+/// Returns the line of README.md that begins with `words`. In the returned line, `prefix` replaces the folder
 /// `~/.local`.
 fn line_of_readme(words: &str, prefix: &Path) -> String {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();

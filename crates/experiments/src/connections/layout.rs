@@ -4,8 +4,8 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Maximum number of connections from one source address to one server. For a new connection, the kernel first looks
-/// for a free port in one half of the ephemeral range (14,000 of 28,000 ports by default). If no port of the half range
-/// is free, each connect searches all used ports, which takes long.
+/// for a free port in one half of the ephemeral range (14,000 of 28,000 ports by default). If all ports of one half of
+/// the ephemeral range are used, each connect searches all used ports, which takes long.
 const CONNECTIONS_PER_SOURCE: u32 = 10_000;
 /// First loopback address of the servers.
 const SERVERS: u32 = 0x7f4e_0001;

@@ -43,7 +43,7 @@ fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option
     judge::median(run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect())
 }
 
-/// Returns true if a trial used the backend `backend`.
+/// Returns true if a trial used the backend named `backend`.
 fn on(trial: &Trial, backend: &str) -> bool {
     trial.key.get(BACKEND).as_deref() == Some(backend)
 }
@@ -196,7 +196,7 @@ fn hot_rate(run: &mut Run) {
 }
 
 /// Checks that declaring interest takes at least as long as revoking it, as in figure 7 of the paper. Also adds a
-/// sentence that compares both times with the times of plain epoll system calls.
+/// sentence that compares the times of declaring and revoking with the times of plain epoll system calls.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

@@ -195,7 +195,7 @@ pub(super) fn summary(us: f64, calls: usize) -> String {
     format!("{} a call, {calls} calls", quantity(us, Unit::Micros))
 }
 
-/// Returns the key of a trial that uses the backend `backend`.
+/// Returns the key of a trial that uses the backend named `backend`.
 pub(super) fn on(backend: &str) -> Key {
     Key::default().with(BACKEND, backend.to_string())
 }

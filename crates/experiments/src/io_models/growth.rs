@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_millis(40);
 /// Maximum number of samples. After this number of samples, the load starts even if the memory still changes. (Memory
 /// of the previous trial is freed within a second or two.)
 const MAX_SAMPLES: usize = 50;
-/// Maximum difference between the kept samples of memory that counts as settled, bytes.
+/// Maximum difference between the kept samples at which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
 /// A part of the memory: the names under which its growth and its noise are stored, its counter, and the bytes per unit

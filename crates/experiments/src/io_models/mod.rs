@@ -1,5 +1,5 @@
 //! `lab io-models`: measures an echo server with each I/O model, under the three loads (entries) of a published table.
-//! The table is by A. Jones and A. Deshpande (source 4).
+//! The published table of I/O models is by A. Jones and A. Deshpande (source 4).
 
 mod conclude;
 mod contender;

@@ -18,8 +18,8 @@ fn rule(model: &str, held: f64) -> Option<f64> {
 }
 
 /// Stores the expected and the observed number of threads, each summed over all processes. Stores nothing if the I/O
-/// model has no rule. `still` contains the gauges of each process at a moment without any change. If the gauges changed
-/// all the time (`None`), the function adds a note instead.
+/// model has no rule. `still` contains the gauges of each process at a moment at which its numbers of connections and
+/// threads did not change. If these numbers changed all the time (`still` is `None`), the function adds a note instead.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

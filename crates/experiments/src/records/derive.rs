@@ -1,5 +1,5 @@
-//! Values that both studies derive from each trial, and functions that read the figures of a side (client or server).
-//! The formulas are ratios of counters, as in the study of source 3 (R. Blake, 1993).
+//! Values that the two studies of reading records derive from each trial, and functions that read the figures of a side
+//! (client or server). The formulas are ratios of counters, as in the study of source 3 (R. Blake, 1993).
 
 use run::{Side, Trial};
 

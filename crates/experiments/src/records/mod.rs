@@ -3,8 +3,8 @@
 //! client is a load generator with one connection, on a host of its own.
 //!
 //! If there are two or more CPUs, server and clients have separate CPUs, because they had separate machines in the
-//! study. An exchange that took milliseconds on those machines takes microseconds today, so a single client would fill
-//! the wire. To prevent that one client fills the wire, the server can sleep for a fixed time per exchange
+//! study. An exchange that took milliseconds on the study's machines takes microseconds today, so a single client would
+//! fill the wire. To prevent that one client fills the wire, the server can sleep for a fixed time per exchange
 //! (`exchange_ms`).
 
 mod checks;

@@ -1,4 +1,4 @@
-//! Hosts of both studies as network namespaces. The server runs in one of the namespaces.
+//! Hosts of the two studies of reading records, as network namespaces. The server runs in one of the namespaces.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

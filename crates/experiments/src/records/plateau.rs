@@ -1,6 +1,6 @@
-//! Detailed table of `lab throughput-profile` for one read of 2048 bytes. The table counts the read at every level,
-//! from the client's messages down to the wire. The table shows the published numbers (of redirector, server and
-//! network segment) beside the measured numbers.
+//! Detailed table of `lab throughput-profile` for one read of 2048 bytes. The table shows the counts for one read at
+//! every level, from the client's messages down to the wire. The table shows the published numbers (of redirector,
+//! server and network segment) beside the measured numbers.
 //!
 //! To add a level, add a row to [`LEVELS`].
 

@@ -1,5 +1,5 @@
-//! Setup of both studies: a server and its clients. The server and the clients run in network namespaces joined by a
-//! medium (a simulated network), or on the plan's hosts.
+//! Setup of the two studies of reading records: a server and its clients. The server and the clients run in network
+//! namespaces joined by a medium (a simulated network), or on the plan's hosts.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ enum Hosts {
     Given(Box<HostsSetup>),
 }
 
-/// Setup of both studies: the hosts, and a running server.
+/// Setup of the two studies of reading records: the hosts, and a running server.
 pub(super) struct TestBed {
     addr: SocketAddr,
     pub(super) observation: Observation,
@@ -144,8 +144,8 @@ impl TestBed {
         self.bed().is_some()
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for this
-    /// traffic, microseconds. Returns NaN if the plan names the hosts.
+    /// Returns the amount of traffic that may pass without delay after a pause, given as the time that the wire
+    /// normally needs for it, microseconds. Returns NaN if the plan names the hosts.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }

@@ -59,7 +59,7 @@ pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
 }
 
 /// Returns the load plan of S-Clients that connect at the times of an arrival process. The S-Clients have enough
-/// descriptors for peaks of `peak` times the mean rate `rate`.
+/// descriptors for peaks of `peak` times the mean rate (`rate`).
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {

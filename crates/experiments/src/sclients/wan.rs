@@ -91,8 +91,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns the two trials without loss that have the shortest and the longest delay. `limited` selects the server model
-/// of these trials: with threads if true, the other server models if false.
+/// Returns the two trials without loss that have the shortest and the longest delay. If `limited` is true, only trials
+/// of the server model with threads count, otherwise only trials of the other models.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

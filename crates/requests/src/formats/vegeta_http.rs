@@ -11,8 +11,8 @@ use crate::row::MAX_LINES_LOOKED_AT;
 use crate::unreadable::Unreadable;
 use crate::url;
 
-/// Returns true if a text has a target with headers or a body. The module `urls` reads a text without headers and
-/// bodies.
+/// Returns true if a text has a target with headers or a body. The module `urls` reads a list of targets without
+/// headers and bodies.
 pub(super) fn matches(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).take(MAX_LINES_LOOKED_AT).collect();
     lines.windows(2).any(|pair| begins_target(pair[0]) && (header(pair[1]).is_some() || pair[1].starts_with('@')))

@@ -10,8 +10,8 @@ use testkit::{ChildProcess, OtherPrograms, Slurm, SshHosts, binary, num};
 
 /// CPU time of the server per request, microseconds.
 const WORK_US: f64 = 3000.0;
-/// Time for which the only serving thread sleeps per request, milliseconds. With the CPU time, a request takes 18 ms,
-/// so the capacity is about 55 requests per second on any machine.
+/// Time for which the only serving thread sleeps per request, milliseconds. With the server's CPU time of 3 ms, a
+/// request takes 18 ms, so the capacity is about 55 requests per second on any machine.
 const SLEEP_MS: f64 = 15.0;
 
 /// Flags of every search in these tests.
@@ -59,7 +59,7 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
     // The two searches run one after the other on a shared machine, so their capacities may differ. The server's sleep
-    // limits the difference, because the sleep takes the same time in both searches.
+    // limits the difference of their capacities, because the sleep takes the same time in both searches.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {

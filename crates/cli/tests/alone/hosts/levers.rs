@@ -54,7 +54,7 @@ impl QuotaServer {
         Some(Self { nginx, hosts, group, url, _alone: alone })
     }
 
-    /// Runs `prove` with the flags `more`, while `during` runs. The generator runs on the conductor's host, and the
+    /// Runs `prove` with the flags in `more`, while `during` runs. The generator runs on the conductor's host, and the
     /// server on the host `server`.
     fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
         let engine = self.hosts.engine();
@@ -116,8 +116,8 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     });
     stage.is_as_it_was(&before);
     // Second, the processes of the levers are killed, so they cannot undo their changes. The observer (the agent that
-    // reads the counters) was started earlier and survives. The next command that contacts the host must undo the
-    // changes that the levers made.
+    // reads the counters) was started before the levers, and the test does not kill it. The next command that contacts
+    // the host must undo the changes that the levers made.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);

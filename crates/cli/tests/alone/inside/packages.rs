@@ -18,7 +18,7 @@ pub(super) fn folder() -> PathBuf {
     dir
 }
 
-/// Returns the path of `name` in the folder of the packages. Runs `command` to make the file or folder `name`, unless
+/// Returns the path of `name` in the folder of the packages. Runs `command` to make this path's file or folder, unless
 /// the command has succeeded before. Returns `None` and skips the test if the command is missing or fails, for example
 /// without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {

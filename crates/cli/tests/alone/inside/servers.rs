@@ -126,7 +126,7 @@ pub(super) fn go(test: &str, limit: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
-/// Starts nginx with the lines `http` in its http block and the lines `server` in its server block.
+/// Starts nginx. Its http block contains the lines in `http`, and its server block contains the lines in `server`.
 fn nginx(test: &str, http: &str, server: &str) -> Option<Server> {
     let (nginx, port, dir) = (installed(test, &["nginx"])?, free_port(), tempfile::tempdir().unwrap());
     let d = dir.path();

@@ -11,8 +11,8 @@ fn hosts(test: &str) -> Option<SshHosts> {
     SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server", "a", "b"])
 }
 
-/// Runs `lab NAME --quick` with the parameters `set`. The server runs on the host `server`, and the clients run on the
-/// hosts `a` and `b`. Returns the run and the output.
+/// Runs `lab NAME --quick` with the parameters in `set`. The server runs on the host `server`, and the clients run on
+/// the hosts `a` and `b`. Returns the run and the output.
 fn played(hosts: &SshHosts, name: &str, set: &[&str]) -> (Value, String) {
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
     let mut args = vec!["lab", name, "--quick", "--server-host", "server", "--client-hosts", "a,b", "--via", &engine];

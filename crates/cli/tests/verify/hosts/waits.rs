@@ -1,5 +1,5 @@
-//! Test with a lock in a server on another host. The observer (loadline's process that reads counters) on that host
-//! samples the server's threads.
+//! Test with a lock in a server on another host. The observer (loadline's process that reads counters) on the server's
+//! host samples the server's threads.
 
 use std::process::Stdio;
 

@@ -1,11 +1,12 @@
 //! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. The first
-//! summary is the maximum of each gauge. The second summary is the value of all gauges at a moment at which none of
-//! them changed.
+//! summary is the maximum of each gauge. The second summary is the value of all gauges at a moment at which the numbers
+//! of connections and threads did not change.
 
 use run::{Instance, Recording};
 
-/// Time without any change after which a process counts as quiet although connections wait in its accept queue,
-/// seconds. If the accept queue is empty, a process counts as quiet as soon as nothing changes.
+/// Time without a change in the number of connections or threads after which a process counts as quiet although
+/// connections wait in its accept queue, seconds. If the accept queue is empty, a process counts as quiet as soon as
+/// these two numbers do not change from one sample to the next.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges of a server process at one time, or the maximum of each gauge.

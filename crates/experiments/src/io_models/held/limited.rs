@@ -43,8 +43,8 @@ fn surely(id: &str) -> LimitedBy {
 }
 
 /// Describes a server that holds all connections and handles their whole load. The text also mentions a bottleneck that
-/// the verdict found. For example, some models search all connections at every wait, and therefore use all CPU time at
-/// any load.
+/// the verdict found. Some I/O models, for example, search all connections at every wait, and therefore use all CPU
+/// time at any load.
 fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     let beside = match beside.id.as_str() {
         "unknown" | "not-saturated" => String::new(),
@@ -53,8 +53,8 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Returns the verdict `found` as the trial's bottleneck, with a description of the bottleneck. If the server handled
-/// more than the offered load, `piled_up` is the offered load in bytes per second.
+/// Returns the trial's bottleneck according to the verdict `found`, with a description of the bottleneck. If the server
+/// handled more than the offered load, `piled_up` is the offered load in bytes per second.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

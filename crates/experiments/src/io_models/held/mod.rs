@@ -55,8 +55,8 @@ impl HeldResources {
         })
     }
 
-    /// Returns the gauges of each process at a moment at which none of its gauges changed. Returns `None` if some gauge
-    /// of a process changed all the time.
+    /// Returns the gauges of each process at a moment at which its numbers of connections and threads did not change.
+    /// Returns `None` if these numbers of some process changed all the time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())

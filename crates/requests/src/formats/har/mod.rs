@@ -195,7 +195,7 @@ mod tests {
         (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
     }
 
-    /// Reads a HAR file with the entries `all`. Each pair has the last part of an entry's `request` object, and the
+    /// Reads a HAR file with the entries in `all`. Each pair has the last part of an entry's `request` object, and the
     /// text after this object.
     fn entries(all: &[(&str, &str)]) -> Imported {
         let entry = |(request, more): &(&str, &str)| {
