@@ -155,8 +155,8 @@ impl Painter {
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // The keys = and _ work like + and -, because on many keyboards, = is on the same key as +, and _ is on
-                // the same key as -.
+                // The keys = and _ work like + and -, because many keyboards have = and + on one key, and _ and - on
+                // another.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,

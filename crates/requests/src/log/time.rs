@@ -44,8 +44,8 @@ fn late_number(text: &str) -> Option<f64> {
 
 fn number(text: &str) -> Option<f64> {
     let number = text.parse::<f64>().ok()?;
-    // A log's time of 1e11 or more is not in seconds, but in a smaller unit: 1e11 seconds are in the year 5138, and
-    // 1e11 milliseconds in the year 1973.
+    // A log's time of 1e11 or more is in a unit smaller than seconds. 1e11 seconds are in the year 5138, and 1e11
+    // milliseconds in the year 1973.
     let factor = [1.0, 1e-3, 1e-6, 1e-9].into_iter().find(|factor| number * factor < 1e11)?;
     Some(number * factor).filter(|s| s.is_finite() && *s >= 0.0)
 }
