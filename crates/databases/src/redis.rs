@@ -29,7 +29,8 @@ pub(crate) struct RedisSession {
     connection: BlockingStream,
     /// Counts of the first reading in a load test, and the time of this reading; `None` before the first reading.
     first: Option<(Counts, Instant)>,
-    /// ID of the newest entry of the slow log at the first reading. This entry and older entries do not count.
+    /// ID of the newest entry of the slow log at the first reading. The newest entry at that time and older entries do
+    /// not count for the load test.
     newest_slow: i64,
 }
 
@@ -74,7 +75,7 @@ impl RedisSession {
         }
         let sum = |(command, (calls, time_s)): (&String, &(u64, f64))| {
             let (calls_before, time_before) = first.get(command).copied().unwrap_or_default();
-            // Another client may have reset the counts in the meantime. Leave the command out in this case.
+            // Leave the command out if another client has reset the counts in the meantime.
             let (calls, time_s) = (calls.checked_sub(calls_before)?, time_s - time_before);
             (calls > 0 && time_s >= 0.0 && seconds > 0.0).then(|| CommandSum {
                 command: command.clone(),
@@ -92,7 +93,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid SLOWLOG. The counts of commands are then used without the slow log.
+            // Managed services may forbid SLOWLOG. Without SLOWLOG, only the counts of commands are used.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };

@@ -12,12 +12,12 @@ use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
 use crate::sums::Sums;
 
-/// Pause between two samples of PostgreSQL. A load test of 2 s then has about 40 samples.
+/// Pause between two samples of PostgreSQL. With this pause, a load test of 2 s has about 40 samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two readings of Redis. The final profile uses only the first and the last reading. The other readings
-/// keep a live view up to date.
+/// Pause between two readings of Redis. The final profile uses only the first and the last reading. All other readings
+/// only keep a live view up to date.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
 /// Minimum pause after a sample, as a multiple of the duration of this sample. A slow database is therefore sampled
 /// less often.
@@ -156,7 +156,7 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True once the caller has asked for the profile while the sampler still ran. Since then, the thread copies the
+    /// True once the caller has asked for the profile while the sampler still ran. If true, the thread copies the
     /// profile for the caller after each sample.
     wanted: bool,
     profile: DatabaseProfile,
@@ -170,8 +170,8 @@ pub struct DatabaseSampler {
 }
 
 impl DatabaseSampler {
-    /// Returns the profile so far. The first call returns an empty profile. From then on, the thread updates the
-    /// profile after each sample.
+    /// Returns the profile so far. The first call returns an empty profile. After the first call, the thread updates
+    /// the profile after each sample.
     pub fn so_far(&self) -> DatabaseProfile {
         let mut state = lock(&self.shared.0);
         state.wanted = true;
@@ -182,8 +182,8 @@ impl DatabaseSampler {
     pub fn finish(mut self) -> DatabaseProfile {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // Joining fails only if the thread panicked because of a bug. The function then returns the profile of the
-            // last update, or an empty profile.
+            // Joining fails only if the thread panicked because of a bug. After a panic, the function returns the
+            // profile of the last update, or an empty profile.
             let _ = thread.join();
         }
         lock(&self.shared.0).profile.clone()

@@ -136,8 +136,8 @@ impl<'a> Words<'a> {
     }
 
     /// Reads a string in quotes. Without `escapes`, a backslash escapes a quote only under old settings of the server.
-    /// A backslash before a quote therefore makes the end of the string uncertain. The function then drops the rest of
-    /// the statement and returns false.
+    /// A backslash before a quote therefore makes the end of the string uncertain. If the end is uncertain, the
+    /// function drops the rest of the statement and returns false.
     fn text(&mut self, quote: char, escapes: bool) -> bool {
         let mut chars = self.rest.char_indices().skip(1).peekable();
         self.rest = loop {
@@ -175,7 +175,7 @@ impl<'a> Words<'a> {
     }
 
     /// Reads a string in dollar quotes, such as `$$ … $$` or `$tag$ … $tag$`. Reads only the dollar sign if it does not
-    /// begin such a string.
+    /// begin a string in dollar quotes.
     fn dollar_text(&mut self) {
         let after = &self.rest[1..];
         let tag = after.find('$').filter(|end| after[..*end].chars().all(|c| is_name(c) && c != '$'));

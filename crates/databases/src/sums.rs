@@ -158,9 +158,9 @@ impl Sums {
 }
 
 /// Returns the typical duration for which locks are held, from the ages of the locks at random moments. On average, a
-/// random moment is in the middle of this duration, so the result is twice the median age. The result is exact if all
-/// durations are equal. If the durations are exponentially distributed, the result is 1.39 times the mean, because a
-/// random moment falls into a long duration more often.
+/// random moment is in the middle of the time for which a lock is held, so the result is twice the median age. The
+/// result is exact if all durations are equal. If the durations are exponentially distributed, the result is 1.39 times
+/// the mean, because a random moment falls into a long duration more often.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)

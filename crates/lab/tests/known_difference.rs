@@ -3,7 +3,7 @@
 //! servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference --
-//! --ignored --nocapture` makes hundreds, and prints the table in `docs/explanation/compare.md`.
+//! --ignored --nocapture` makes hundreds of each kind, and prints the table in `docs/explanation/compare.md`.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -33,8 +33,8 @@ struct Machine {
 
 /// Virtual machine that is alone on its host.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
-/// Virtual machine that shares its host with other virtual machines. The CPU times of its measurements of 0.6 s vary by
-/// 4 %.
+/// Virtual machine that shares its host with other virtual machines. On this machine, the CPU times of measurements of
+/// 0.6 s vary by 4 %.
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
 /// Relative noise in the CPU time of a measurement, from clock ticks and interrupts.
 const CPU_NOISE: f64 = 0.005;
@@ -50,7 +50,7 @@ enum Beside {
 }
 
 impl Beside {
-    /// Returns the time slices that the programs take from the server's CPU.
+    /// Returns the time slices that other programs take from the server's CPU.
     fn slices(self, seed: u64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0xbe51de);
         let mut between = |least: f64, most: f64| (least.ln() + random.f64() * (most / least).ln()).exp();
@@ -88,8 +88,8 @@ struct Results {
     cpu: usize,
     slower: usize,
     passed: usize,
-    /// Number of comparisons that end with exit status 1. If the servers are equal, each such comparison is an alarm
-    /// (docs/explanation/compare.md).
+    /// Number of comparisons that end with exit status 1. If the servers are equal, a comparison with exit status 1 is
+    /// an alarm (docs/explanation/compare.md).
     regressed: usize,
     undecided: usize,
     /// Number of comparisons that found the capacities of both servers.
@@ -210,7 +210,7 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
 }
 
 /// Of twelve comparisons of equal servers on a quiet machine, at most two say "slower" or "faster", and most of the
-/// twelve pass. None of the twelve is an alarm.
+/// twelve pass. None of the twelve comparisons is an alarm.
 #[test]
 fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
     let equal = results(SEEDS, QUIET, 0.0);

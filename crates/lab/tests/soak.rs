@@ -1,5 +1,6 @@
 //! Ten minutes of load in virtual time, on a server that leaks memory with each request, and on a server without a
-//! leak. The first run must report the leak with its growth per hour. The second run must have no warning.
+//! leak. The run on the leaking server must report the leak with its growth per hour. The run on the server without a
+//! leak must have no warning.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

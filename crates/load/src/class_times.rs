@@ -2,16 +2,17 @@
 //! touches few cache lines.
 //!
 //! The counts of dozens of request classes need megabytes, which do not stay in the CPU's caches at a hundred thousand
-//! requests per second. Each time is therefore first written to a log. When the log is full, all times in it are
-//! counted at once. When all times are counted at once, the CPU can fetch many counts from memory in parallel.
+//! requests per second. Because of this, each response time is first written to a log. When the log is full, all times
+//! in it are counted at once. When all times are counted at once, the CPU can fetch many counts from memory in
+//! parallel.
 
 use run::Hist;
 
 /// Maximum number of times in the log. The log is large enough that cache misses overlap, and small enough that
 /// counting a full log takes little time.
 const LOG_LEN: usize = 128;
-/// Number of buckets between a power of two and the next power of two. Below twice this number of nanoseconds, each
-/// nanosecond has its own bucket.
+/// Number of buckets between a power of two and the next power of two. For times below 2 × `BUCKETS_PER_OCTAVE`
+/// nanoseconds, each nanosecond has its own bucket.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
 /// Number of buckets of a request class.
@@ -45,7 +46,8 @@ pub(crate) fn rounded(ns: u64) -> u64 {
 pub(crate) struct ClassTimes {
     /// Counts of all request classes. The buckets of a request class are adjacent.
     counts: Box<[u32]>,
-    /// Indexes of counts that have overflowed. An index is listed once for each overflow.
+    /// Indexes of counts that have overflowed. If a count overflows several times, its index is listed once for each
+    /// overflow.
     full: Vec<u32>,
     /// Class and response time of each request that is not yet counted.
     log: Box<[(u32, u64)]>,

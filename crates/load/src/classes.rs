@@ -17,7 +17,8 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Creates the records for `classes` request classes. If there is only one request class, the records are empty.
+    /// Creates counts and response times for each of `classes` request classes. If there is only one request class,
+    /// nothing is recorded per class.
     pub(crate) fn new(classes: usize) -> Self {
         let classes = if classes > 1 { classes } else { 0 };
         let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();

@@ -1,6 +1,6 @@
 //! The client that adds idle connections ("cold" connections), as in the paper of Banga, Mogul and Druschel (USENIX
-//! 1999). The client opens connections at a given rate. After that, the client keeps the connections idle, or slowly
-//! sends single bytes of a request that never ends.
+//! 1999). The client opens connections at a given rate. When all connections are open, the client keeps them idle, or
+//! slowly sends single bytes of a request that never ends.
 //!
 //! The client watches every connection, and counts each connection that the server closes as lost. A connection that
 //! counts as held and not as lost was therefore open until the end of the load. The client uses one thread. If one
@@ -44,8 +44,8 @@ struct ColdClient<'a> {
 }
 
 /// Opens the connections. Sends `Ready` to the conductor (controlling process) when each connection is established or
-/// has failed. The conductor (controlling process) may also end the wait for these connects early. After the wait,
-/// holds the connections until the conductor (controlling process) ends or sends `Stop`. Returns the counts.
+/// has failed. The conductor (controlling process) may also end the wait for the connects early. After the wait, holds
+/// the connections until the conductor (controlling process) ends or sends `Stop`. Returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

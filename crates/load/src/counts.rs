@@ -53,7 +53,7 @@ impl Counts {
     }
 
     /// Turns early keep-alive races into failures, because their requests got no answer. A request that was sent again
-    /// then counts as a further request with its own result.
+    /// becomes a further request with its own result.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
         self.keep_alive_races -= early.connections;
@@ -65,8 +65,8 @@ impl Counts {
         self
     }
 
-    /// Counts a connection that the server ended while requests on the connection waited for answers. Before the end,
-    /// the server had sent `answers` answers on this connection.
+    /// Counts a connection that the server ended while requests on the connection waited for answers. The server had
+    /// sent `answers` answers on this connection before it ended the connection.
     pub(crate) fn lost_after(&mut self, answers: u64) {
         self.lost_connections += 1;
         self.answers_before_loss += answers;

@@ -9,7 +9,7 @@ use sys::Errno;
 /// Due time and send time of a request, on the driver's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Due time of the request. Without an arrival process, this time equals `sent_ns`.
+    /// Due time of the request. Without an arrival process, the due time equals `sent_ns`.
     pub intended_ns: u64,
     /// Time at which the request was sent.
     pub sent_ns: u64,
@@ -72,7 +72,7 @@ pub enum Op {
 /// Result of a send that has not failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The kernel has taken all bytes. More may be sent at once.
+    /// The kernel has taken all bytes. More bytes may be sent at once.
     All,
     /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken these bytes. Before
     /// `Writable` is reported, nothing more may be sent.
@@ -123,7 +123,7 @@ pub trait Ops {
     }
 
     /// After [`Completion::PeerClosed`], returns the number of sent bytes that the peer had not received when it closed
-    /// the connection. Returns 0 if this number is unknown.
+    /// the connection. Returns 0 if the number of these bytes is unknown.
     fn unreceived(&mut self, _conn: u32) -> usize {
         0
     }
@@ -143,8 +143,8 @@ pub trait Ops {
         Err(Errno::NOSYS)
     }
 
-    /// Tells the handling process that a phase starts at `at_ns`. The message about the phase arrives after all
-    /// connections that were passed before.
+    /// Tells the handling process that a phase starts at `at_ns`. The handling process gets this message after all
+    /// connections that were passed to it earlier.
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 
@@ -156,7 +156,8 @@ pub trait Driver {
     /// True if a wait may end slightly after its deadline, as with real timers.
     const WAKES_LATE: bool;
 
-    /// Returns the operations. The connection engine uses these operations between two waits.
+    /// Returns the driver's operations, such as sends. The connection engine uses the operations of a driver between
+    /// two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
     /// Waits until `until_ns` for completions, and passes each to `f`. With `batch`, the driver may wait longer to

@@ -1,5 +1,5 @@
-//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. But before an early
-//! race, the server has closed no connection that was idle or had only unread requests.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. Before an early race,
+//! however, the server has closed no connection that was idle or had only unread requests.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
 //! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races

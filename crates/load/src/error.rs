@@ -21,7 +21,7 @@ pub enum LoadError {
         /// Error of the kernel.
         errno: Errno,
     },
-    /// The driver can only run a whole load plan, and not the parts of a plan in threads.
+    /// The driver can run only a whole load plan. It cannot divide a plan among generator threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
     /// A system call that the generator needs has failed.

@@ -36,9 +36,9 @@ pub enum Start {
 /// controls the run) stops the load. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
-/// before it waits for its start. All memory is then allocated, except with two-process S-Clients (sockets that connect
-/// again and again). The load sends a progress report (`Tick`) ten times a second, and every other report has details.
-/// At the beginning of the warm-up, reports are more frequent. Returns the result of the load.
+/// before it waits for its start. When `Ready` is sent, all memory is allocated, except with two-process S-Clients. The
+/// load sends a progress report (`Tick`) ten times a second, and every other report has details. At the beginning of
+/// the warm-up, reports are more frequent. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -49,8 +49,8 @@ pub fn run(
     make(plan, &addr.into(), start, control, report)
 }
 
-/// Does the work of [`run`], but without a type parameter. The loops of all drivers are therefore compiled only once,
-/// in this crate, and not again in each calling crate.
+/// Does the work of [`run`], but without a type parameter. Without a type parameter, the loops of all drivers are
+/// compiled only once, in this crate. With one, each calling crate would compile them again.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -121,8 +121,8 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A handling process gets its task, with the start time, when it is created. If the load has handling processes,
-    // the start time must therefore be known before the generator threads start.
+    // A handling process gets its task, with the start time, when it is created. With handling processes, the start
+    // time must be known before the generator threads start, because the handling processes are created first.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -170,8 +170,8 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
     Ok(parts)
 }
 
-/// Returns the start time. Unless the load starts at once, waits for the command that contains this time. Returns
-/// `None` if the load is stopped first.
+/// Returns the start time of the load. Unless the load starts at once, waits for the start command, which contains this
+/// time. Returns `None` if the load is stopped first.
 fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     let now = clock::monotonic_ns();
     if start == Start::AtOnce {
@@ -242,7 +242,7 @@ fn shard_thread(
 }
 
 /// Starts the handling processes of two-process S-Clients (sockets that connect again and again), one for each thread.
-/// Starts none for any other plan.
+/// Starts no process for any other plan.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {
@@ -278,8 +278,8 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
     }
 }
 
-/// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes or varies between
-/// connections, or if a session also sends anything else than requests.
+/// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes or differs between
+/// connections. Also returns `None` if a session sends anything else than requests.
 fn written(client: &dyn AnyClient, trace: Trace) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

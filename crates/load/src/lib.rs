@@ -2,7 +2,8 @@
 //! and the results.
 //!
 //! [`run`] runs a [`run::LoadPlan`], with one shard per generator thread. During a load, shards share hardly any data.
-//! At the end, their results are merged. Other crates decide how much load to generate, and interpret the results.
+//! At the end, the results of all shards are merged. Other crates decide how much load to generate, and interpret the
+//! results.
 
 mod addresses;
 mod answers_before_close;

@@ -3,8 +3,8 @@
 use run::EndsTogether;
 
 /// Maximum time between the first and the last of several closes that count as simultaneous, nanoseconds. When a server
-/// exits, its connections end within milliseconds. But different workers of a server may exit some tens of milliseconds
-/// apart.
+/// exits, its connections end within milliseconds. But the workers (processes) of one server may exit some tens of
+/// milliseconds apart.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// Connections that the server ended, grouped by the moment of their end.
@@ -20,9 +20,9 @@ pub(crate) struct ServerEnds {
 struct Moment {
     begin_ns: u64,
     connections: u64,
-    /// Number of open connections when the first of these connections ended.
+    /// Number of open connections when the first connection of this group ended.
     open: u64,
-    /// Shortest and longest time for which one of these connections had been idle, nanoseconds.
+    /// Shortest and longest idle time of this group's connections when the server closed them, nanoseconds.
     idle_ns: (u64, u64),
 }
 

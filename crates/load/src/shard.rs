@@ -15,9 +15,9 @@ use crate::status_counts::PublishedStatusCounts;
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. Unless an experiment
-/// has slots (short periods), the generator thread also adjusts at this interval how many answers it collects before it
-/// handles them.
+/// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. At this interval, the
+/// generator thread also adjusts how many answers it collects before it handles them. While an experiment has slots
+/// (short periods), it adjusts this number more often.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard (generator thread) publishes its counts if an experiment reads them in each of its slots
 /// (short periods), nanoseconds.
@@ -39,7 +39,7 @@ pub(crate) struct Order {
 
 /// Command to all shards (generator threads), in a cache line of its own. The first word has the phase, the stop flag,
 /// and the time at which the phase starts. The second word has the rate factor: the bits of a float, XORed with the
-/// bits of 1.0. A second word of 0 therefore stands for an unchanged rate.
+/// bits of 1.0. For an unchanged rate (factor 1.0), the second word is therefore 0.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);
@@ -179,7 +179,7 @@ impl LiveCounts {
         }
     }
 
-    /// Adds these counts to a tick.
+    /// Adds the published counts to a progress report.
     pub(crate) fn add_to(&self, tick: &mut Tick) {
         tick.sent += self.sent.load(Ordering::Relaxed);
         tick.completed += self.completed.load(Ordering::Relaxed);
@@ -202,9 +202,9 @@ pub(crate) fn run<D: Driver>(
     run_with(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard (generator thread) to its end, and returns its result. If `slots` is true, counts are published more
-/// often. In every pass, `order` is called with the driver's time and the current phase. `order` is a trait object
-/// because, with a type parameter, the loop would be compiled once per caller.
+/// Runs one shard (generator thread) to its end, and returns its result. If `slots` is true, the thread publishes its
+/// counts more often, at [`SLOT_PUBLISH_INTERVAL_NS`]. In every pass, `order` is called with the driver's time and the
+/// current phase. `order` is a trait object because, with a type parameter, the loop would be compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,

@@ -172,7 +172,7 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
 }
 
 /// Checks the local addresses by binding to each once. The addresses must belong to this host, and to the address
-/// family of the server. Without a check, a wrong address would look like a lack of ports.
+/// family of the server. Without this check, failed binds to a wrong local address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";
@@ -192,9 +192,9 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
     Ok(())
 }
 
-/// Returns a note if the connect timeout T of S-Clients (sockets that connect again and again) may be too short: if no
-/// connect succeeded within T, or if many connects took more than half of this time. The timeout must exceed the
-/// longest round-trip time (Banga and Druschel 1997).
+/// Returns a note if the connect timeout T of S-Clients may be too short. T may be too short if no connect succeeded
+/// within T, or if many connects took more than half of T. The timeout must exceed the longest round-trip time (Banga
+/// and Druschel 1997).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

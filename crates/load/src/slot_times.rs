@@ -13,7 +13,8 @@ pub(crate) struct SlotTimes {
 }
 
 impl SlotTimes {
-    /// Creates the counts. If the load plan has no slots (short periods), nothing is counted.
+    /// Creates the counts of response times for each slot (short period). If the load plan has no slots, nothing is
+    /// counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);
         Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }

@@ -10,8 +10,8 @@
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completed requests in a slot (short period) for which fractions are counted. If more requests
-/// complete in the slot (short period), one request more or less changes the rate by less than 2 %.
+/// Maximum number of completed requests in a slot (short period) for which fractions of requests are counted. If more
+/// requests complete in the slot (short period), one request more or less changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot (short period) for which the times of completed requests are recorded,
 /// nanoseconds. Slots are shorter only if the server completes many requests, and whole numbers are then accurate
@@ -75,13 +75,14 @@ struct Watch<F, O> {
     count: F,
     /// Function that returns true once the load has ended.
     over: O,
-    /// Counts of completed requests, in the order of time. Empty if times are not recorded.
+    /// Recorded changes of the count of completed requests, in the order of time. The list is empty if the measured
+    /// part of a slot is shorter than [`MIN_TIMED_NS`].
     seen: Vec<Completions>,
 }
 
 impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
     /// Waits until `at_ns` after the start of the load, and returns the count at that time. If `timed` is true, also
-    /// records each change of the count until then. Returns `None` if the load ends first.
+    /// records each change of the count until `at_ns`. Returns `None` if the load ends before this time.
     fn look(&mut self, at_ns: u64, timed: bool) -> Option<Completions> {
         let until_ns = self.origin_ns + at_ns;
         let interval_ns = if timed { LOOK_INTERVAL_NS } else { CHECK_INTERVAL_NS };
@@ -124,7 +125,8 @@ fn is_together(group: &Completions, next: &Completions, mean_ns: f64) -> bool {
 }
 
 /// Returns the number of requests completed between two times, with fractions. The requests of each group are spread
-/// evenly over the time since the previous group. After the last group, the rate is assumed to stay the same.
+/// evenly over the time since the previous group. After the last group, requests are assumed to complete at the rate of
+/// this group.
 fn work(groups: &[Completions], begin_ns: u64, end_ns: u64) -> f64 {
     let overlap = |from_ns: u64, to_ns: u64| to_ns.min(end_ns).saturating_sub(from_ns.max(begin_ns)) as f64;
     let of_pair = |pair: &[Completions]| {

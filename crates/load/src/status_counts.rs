@@ -22,8 +22,8 @@ impl StatusCounts {
         }
     }
 
-    /// Returns the growth of the counts since an earlier copy. In the counts and in the copy, a status has the same
-    /// position. A status that first occurred after the copy was made has the count 0 in the copy.
+    /// Returns the growth of the counts since an earlier copy. A status has the same position in these counts and in
+    /// the earlier copy. A status that first occurred after the copy was made has the count 0 in the copy.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|i| (self.0[i].0, self.0[i].1 - earlier.0[i].1)))
     }

@@ -17,15 +17,15 @@ const FIXED_COUNTERS: usize = 3;
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
     /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, and failed
-    /// requests. After these counts, for each limit on the response time, the number of answers that took longer than
-    /// the limit.
+    /// requests. For each tenth and each limit on the response time, the number of answers that took longer than the
+    /// limit follows.
     counts: Box<[u64]>,
     last: usize,
 }
 
 impl TenthCounter {
-    /// Creates the counts for these limits on the response time, in microseconds. If there are no limits, nothing is
-    /// counted.
+    /// Creates a counter of the responses in each tenth of a second. The counter compares response times with the
+    /// limits `limits_us`, microseconds. If there are no limits, nothing is counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();
@@ -38,7 +38,7 @@ impl TenthCounter {
         }
     }
 
-    /// Returns true if anything is counted.
+    /// Returns true if there are limits on the response time, so that requests are counted.
     pub(crate) fn counts(&self) -> bool {
         !self.limits_ns.is_empty()
     }

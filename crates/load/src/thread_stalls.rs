@@ -6,8 +6,8 @@ use run::Window;
 
 use crate::counts::Counts;
 
-/// Minimum length of a stall that is recorded, nanoseconds. Even without a stall, waking up and scheduling a thread
-/// takes some of this time.
+/// Minimum length of a stall that is recorded, nanoseconds. The minimum is above 0, because waking up and scheduling a
+/// thread takes some time even without a stall.
 const MIN_STALL_NS: u64 = 2_000_000;
 /// Maximum number of stalls that are stored. The memory for the stored stalls is allocated before the load begins. When
 /// more stalls are found, the minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps
@@ -34,7 +34,8 @@ impl ThreadStalls {
         Self { times, began_ns: u64::MAX, min_ns: MIN_STALL_NS, ..Self::default() }
     }
 
-    /// Begins a pass at `now_ns`. `counts` are the counts at the end of the previous pass.
+    /// Notes that a pass of the thread's loop begins at `now_ns`. `counts` are the counts at the end of the previous
+    /// pass.
     #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64, counts: &Counts) {
         let (due, work_ns) = (self.began_ns.max(self.until_ns), max_work_ns(counts));

@@ -1,7 +1,7 @@
 //! Timers, one per connection, in a 4-ary heap with an index. The timers are accurate to the nanosecond, because tests
 //! check the arrivals of S-Clients (sockets that connect again and again) exactly. After the start, the heap allocates
-//! no memory. An operation takes a few dozen nanoseconds. A timer wheel would round times to its ticks, so the connects
-//! of thousands of descriptors would come in groups.
+//! no memory. Setting or removing a timer takes a few dozen nanoseconds. A timer wheel would round times to its ticks,
+//! so the connects of thousands of descriptors would come in groups.
 
 /// Value in place of a heap position, for a connection without a timer.
 const NOT_SET: u32 = u32::MAX;
@@ -21,7 +21,8 @@ impl Timers {
         Self { heap: Vec::with_capacity(capacity), place: vec![NOT_SET; capacity] }
     }
 
-    /// Sets the timer of a connection. An earlier time of this timer is replaced.
+    /// Sets the timer of a connection to the time `at_ns`. If the timer was already set, the new time replaces the old
+    /// one.
     pub(crate) fn set(&mut self, conn: u32, at_ns: u64) {
         match self.place[conn as usize] {
             NOT_SET => {
@@ -45,7 +46,7 @@ impl Timers {
         }
     }
 
-    /// Returns the earliest time of all timers, or `u64::MAX` if none is set.
+    /// Returns the earliest time of all timers, or `u64::MAX` if no timer is set.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.heap.first().map_or(u64::MAX, |t| t.0)

@@ -7,7 +7,8 @@ use fastrand::Rng;
 use proto::Trace;
 use run::{MAX_TRACES, TracedRequest};
 
-/// Difference between the numbers of two consecutive traces. The difference is odd, so no number comes twice.
+/// Difference between the numbers of two consecutive traces. An odd difference visits all 2^64 numbers before a number
+/// comes twice.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Choice of the requests that carry a trace context.
@@ -32,7 +33,8 @@ impl TraceChoice {
             return Trace::NONE;
         }
         self.number = self.number.wrapping_add(STEP);
-        // The number 0 means no trace context. The number 0 comes only once in 2^64 numbers, which does no harm.
+        // The number 0 means that the request has no trace context. The number 0 comes only once in 2^64 numbers, which
+        // does no harm.
         Trace::new(self.number)
     }
 }

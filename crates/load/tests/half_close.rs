@@ -17,7 +17,7 @@ use loadline_load as _;
 use run::{Blocks, LoadPlan, Protocol};
 
 /// Number of connections on which the client has ended its side. `held` is the number of connections for which the
-/// client still had a socket at that moment.
+/// client still had a socket after it had ended its side.
 #[derive(Default)]
 struct HalfCloseCounts {
     ended: AtomicU64,

@@ -66,9 +66,8 @@ fn an_open_loop_sends_what_is_due() {
         assert_eq!(server.requests(), t.completed);
         assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
         let due = part.measured.due as f64;
-        // The generator may get no CPU at the start or the end of the measured window. Without CPU time at these
-        // moments, requests that are due just outside of the measured window may count as inside, and requests just
-        // inside as outside.
+        // The generator may get no CPU at the start or the end of the measured window. A generator without CPU time may
+        // count requests that are due just outside of the window as inside, and requests just inside as outside.
         let late_s = part.histograms["start_error"].quantile_us(1.0) / 1e6;
         assert!((due - part.offered).abs() < 40.0 + 1000.0 * late_s, "{io:?}: {due} due of {}", part.offered);
         assert_eq!(part.histograms["start_error"].len(), part.measured.due);

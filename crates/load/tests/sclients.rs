@@ -30,8 +30,8 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
     (fd, addr, one)
 }
 
-/// Runs `what`, and returns its result. Also returns for how many seconds a thread of the load waited for a CPU, or the
-/// whole machine stood still.
+/// Runs the function `what`, and returns its result. Also returns for how many seconds a thread of the load waited for
+/// a CPU, or the whole machine stood still.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());
     std::thread::scope(|scope| {

@@ -29,8 +29,8 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// For each row, true if [`ColumnWriter::thin`] must keep the row. Such a row is the sample at the start or end of
-    /// a phase.
+    /// For each row, true if [`ColumnWriter::thin`] must keep the row. Rows of samples at the start or end of a phase
+    /// are kept.
     stays: Vec<bool>,
     /// Number of rows that [`ColumnWriter::thin`] must keep.
     edges: usize,
@@ -49,19 +49,20 @@ pub struct ColumnWriter {
 /// Maximum number of rows of a series: 34 minutes at two samples per second. In a longer series, pairs of rows are
 /// merged, so a run of days takes no more memory than a run of an hour.
 const MAX_ROWS: usize = 4096;
-/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. The series of one
-/// side (server or generator) therefore takes at most about 4 MB in memory and 2 MB in `run.json`. With 300 columns and
-/// two samples per second, rows are merged for the first time after seven minutes.
+/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. With this limit,
+/// the series of samples of one side (server or generator) takes at most about 4 MB in memory and 2 MB in `run.json`.
+/// With 300 columns and two samples per second, rows are merged for the first time after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
-/// Number of rows that a series may always have, even with very many columns. Charts of hundreds of processes then
-/// still have enough points.
+/// Number of rows that a series may always have, even with very many columns. Even charts of hundreds of processes
+/// therefore have enough points.
 const MIN_ROWS: usize = 128;
-/// Maximum number of recorded reasons for missing values. The list is limited because it is searched at each sample.
+/// Maximum number of recorded reasons for missing values. The number is limited because all recorded reasons are
+/// searched at each sample.
 const MAX_ABSENCES: usize = 1_000;
 
 impl ColumnWriter {
-    /// Starts the row of a sample at the start or end of a phase, such as the measurement. Merges never remove this
-    /// row.
+    /// Starts the row of a sample at the start or end of a phase, such as the measurement. Merges never remove the row
+    /// of a sample at the start or end of a phase.
     pub fn begin(&mut self, t_s: f64) {
         self.edges += 1;
         self.open = 0;
@@ -98,8 +99,8 @@ impl ColumnWriter {
         (MAX_VALUES / columns.max(1)).clamp(MIN_ROWS, MAX_ROWS)
     }
 
-    /// Merges pairs of neighbouring rows of the series. Keeps the rows of phase starts and ends, and never merges rows
-    /// from both sides of such a row.
+    /// Merges pairs of neighbouring rows of the series. Keeps the rows of phase starts and ends, and never merges a row
+    /// before such a row with a row after it.
     fn thin(&mut self) {
         let mut keep = vec![true; self.stays.len()];
         for row in 1..keep.len() {
@@ -127,7 +128,7 @@ impl ColumnWriter {
     }
 
     /// Opens columns as [`ColumnWriter::open`] does, but leaves them out of the recording if they contain only zeros.
-    /// Sources with hundreds of instances, most of which never count anything, use these columns.
+    /// Sources with hundreds of instances, most of which never count anything, call this function.
     pub fn open_quiet(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let slots = self.open(ids, instance);
         for page in &mut self.pages[slots.0..] {

@@ -10,8 +10,8 @@ use crate::units;
 
 /// Time between two readings, nanoseconds.
 pub(crate) const INTERVAL_NS: u64 = 100_000_000;
-/// Maximum number of readings in one load test: the readings of one hour. The meter takes no further readings in this
-/// load test.
+/// Maximum number of readings in one load test: the readings of one hour. After this number, the meter takes no further
+/// readings in this load test.
 const MAX_READINGS: usize = 36_000;
 
 /// Reads the CPU times; see the module documentation.

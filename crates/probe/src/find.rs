@@ -111,7 +111,7 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
 }
 
 /// Returns the processes that have a socket with one of these inodes open, and their descendants. The result is empty
-/// if no such process was found, for example because this process may not read the descriptors of the holders.
+/// if no holder was found, for example because this process may not read the holders' descriptors.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -120,8 +120,8 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the processes that accept connections to `at`. `netns_pid` is a process in the network namespace of the
-/// address. `None` means the caller's namespace. The result is empty if there is no such process on this machine, or if
-/// this process may not read its descriptors.
+/// address. `None` means the caller's namespace. The result is empty if no process on this machine accepts connections
+/// to `at`, or if this process may not read the descriptors of the accepting process.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
@@ -139,8 +139,8 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 /// Result of searching one network namespace for an address.
 #[derive(Debug)]
 enum NamespaceAnswer {
-    /// Listeners were found. The values are the inodes of their sockets, and the address that one of these sockets is
-    /// bound to.
+    /// Listeners were found. The values are the inodes of the listening sockets, and the address that one of these
+    /// sockets is bound to.
     Listens((Vec<u32>, SocketAddr)),
     /// The address belongs to the namespace, but nothing listens there.
     Silent,
@@ -148,8 +148,8 @@ enum NamespaceAnswer {
     Foreign,
 }
 
-/// Searches a network namespace for listeners that accept connections to `addr`. `pid` is a process in this namespace.
-/// `None` means the caller's namespace.
+/// Searches a network namespace for listeners that accept connections to `addr`. `pid` is a process in the searched
+/// namespace. `None` means the caller's namespace.
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(NamespaceAnswer::Foreign);
@@ -202,9 +202,9 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
 }
 
 /// Returns the holders of a socket and their descendants, with two exceptions. A service manager may have created the
-/// socket for its service (socket activation), and still has it open. If another process has the socket open, too, this
-/// function leaves out the manager. It adds no descendants of a service manager, of the calling process, or of an
-/// ancestor of the calling process.
+/// socket for its service (socket activation), and still has it open. If another process has the socket open, too, the
+/// result leaves out the service manager. The returned list has no descendants of a service manager, of the calling
+/// process, or of an ancestor of the calling process.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);
@@ -226,14 +226,15 @@ fn is_manager(proc: &Path, pid: u32) -> bool {
     std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
 }
 
-/// Returns true if a process has one of these sockets open. Returns false if the process's descriptors cannot be read.
+/// Returns true if a process has one of the sockets in `inodes` open. Returns false if the process's descriptors cannot
+/// be read.
 fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
 /// Returns true if one of these processes has a socket open, or an io_uring, which may keep sockets open. Every server
-/// has a socket or an io_uring open. Returns `None` if the function found neither but could not read the descriptors of
-/// some process.
+/// has a socket or an io_uring open. Returns `None` if no socket and no io_uring was found, but the descriptors of some
+/// process could not be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

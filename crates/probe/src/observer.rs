@@ -1,6 +1,7 @@
 //! The observer of a host, which makes all readings on that host during a load test. The observer takes plain data
-//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). The observer can therefore run in the conductor
-//! (the process that controls the load tests) or in an agent on another machine.
+//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). Because plain data can be sent over a
+//! connection, the observer can run in the conductor (the process that controls the load tests) or in an agent on
+//! another machine.
 //!
 //! An [`Observer`] lasts for a run (a series of load tests), and a [`Watching`] for one load test. Files stay open
 //! between two load tests, because the first sample of a new probe opens hundreds of files. Opening files during each

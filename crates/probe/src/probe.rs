@@ -35,7 +35,7 @@ struct Reader {
     source: Box<dyn Source>,
     /// CPU time of the last reading in microseconds.
     cost_us: f64,
-    /// Number of periodic samples to skip before the next reading.
+    /// Number of periodic samples that skip this source before it is read again.
     rest: u32,
     /// Time of the last reading on the monotonic clock; `None` before the first reading.
     read_ns: Option<u64>,
@@ -122,8 +122,7 @@ impl Probe {
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
-    /// Reads the CPU time of the host and of the followed processes. Returns false if this probe does not read these
-    /// times.
+    /// Reads the CPU time of the host and of the followed processes. Returns false if this probe reads no CPU times.
     pub(crate) fn read_cpu_use(&mut self, t_s: f64) -> bool {
         let Some(meter) = &mut self.cpu_use else { return false };
         let begin = cpu_us();
@@ -158,7 +157,7 @@ impl Probe {
         self.process_set.instances().map(str::to_owned).collect()
     }
 
-    /// Returns the upstreams found since [`Probe::follow`], each with the processes that answer at its address.
+    /// Returns the upstreams found since [`Probe::follow`], each with the processes that listen at its address.
     pub fn behind(&self) -> Vec<run::Upstream> {
         self.process_set.behind()
     }
@@ -204,9 +203,9 @@ impl Reader {
     }
 
     /// Sets the number of samples of the series that skip this source, so its mean cost per sample stays within the
-    /// budget. The cost of a full sample (at the start or end of a phase) does not change this number, because a full
-    /// sample reads more and opens files. The skipping continues after a full sample. Otherwise, the next sample after
-    /// each phase start would read the source again and be the most expensive one.
+    /// budget. A full sample (at the start or end of a phase) does not change the number of skipped samples, because it
+    /// reads more and opens files. A full sample does not end the skipping. If a full sample ended the skipping, the
+    /// next sample would read the source again and be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);

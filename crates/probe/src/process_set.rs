@@ -26,8 +26,8 @@ impl ProcessSet {
         Self { wanted, edition: before.edition + 1, ..Self::default() }
     }
 
-    /// Returns a number that changes when the followed processes are replaced. Sources must then discard their data
-    /// about the earlier processes.
+    /// Returns a number that changes when the followed processes are replaced. When the number changes, sources must
+    /// discard their data about the earlier processes.
     pub fn edition(&self) -> u64 {
         self.edition
     }
@@ -67,7 +67,7 @@ impl ProcessSet {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }
 
-    /// Adds an upstream. The processes `pids`, which answer at the upstream's address, are followed, too.
+    /// Adds an upstream. The processes `pids`, which listen at the upstream's address, will be followed, too.
     pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
         self.met.push((behind, pids));

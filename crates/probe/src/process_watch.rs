@@ -278,8 +278,8 @@ mod tests {
         let sleepers = Sleepers::start(1);
         let mut life = sleepers.life(Role::Server);
         for at in 0..2 * MAX_INCIDENTS {
-            // The process runs, but the test records that it was stopped. The next check therefore records that it
-            // continued.
+            // The process runs, but the test records that it was stopped. The next check therefore records that the
+            // process continued.
             let next = Some(life.incidents.len()).filter(|next| *next < MAX_INCIDENTS);
             life.stopped(0, at as f64);
             life.processes[0].state = State::Stopped(next);

@@ -48,16 +48,16 @@ pub fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
 }
 
-/// Returns a name for the CPUs that an observer counts: the boot ID of this machine. If only some CPUs count as the
-/// host, their numbers follow the boot ID.
+/// Returns a name for the CPUs that an observer counts: the boot ID of this machine. If the host stands for only some
+/// CPUs of the machine, the name also has the numbers of these CPUs.
 pub(crate) fn machine(cpus: &[u32]) -> String {
     let boot = boot_id();
     let boot = if boot.is_empty() { "this machine" } else { &boot };
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 
-/// Reduces a recording to some CPUs of the host. The instance `total` becomes the sum over these CPUs, and `cpu.online`
-/// becomes the number of these CPUs. Counters without a value per CPU (interrupts, context switches) still count the
+/// Reduces a recording to some CPUs of the host. The instance `total` becomes the sum over the CPUs in `cpus`, and
+/// `cpu.online` becomes their number. Counters without a value per CPU (interrupts, context switches) still count the
 /// whole machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {

@@ -1,11 +1,11 @@
 //! A thread that samples at regular intervals and, on request, exactly at the start or end of a phase (such as the
 //! measurement).
 //!
-//! The thread takes each regular sample at a random moment in the first half of its interval. At fixed moments, it
-//! would always see a server that works periodically in the same state. Intervals begin at absolute times (start of the
-//! thread + k · interval), so a late sample does not delay later samples. `probe.late` counts each missed sample, and
-//! each sample that starts more than half an interval late. Between these samples, the thread reads the CPU time of the
-//! host and of the processes ten times per second ([`crate::cpu_use`]).
+//! The thread takes each regular sample at a random moment in the first half of its interval. If a server works
+//! periodically, samples at fixed moments would always find it in the same state. Intervals begin at absolute times
+//! (start of the thread + k · interval), so a late sample does not delay later samples. `probe.late` counts each missed
+//! sample, and each sample that starts more than half an interval late. Between regular samples, the thread reads the
+//! CPU time of the host and of the processes ten times per second ([`crate::cpu_use`]).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -23,7 +23,7 @@ use crate::process_watch::ProcessWatch;
 struct SamplerRequests {
     /// Number of samples at phase starts and ends that were requested so far.
     asked: u64,
-    /// Number of these requested samples that were taken so far.
+    /// Number of requested samples at phase starts and ends that were taken so far.
     taken: u64,
     /// Time of the last requested sample, in seconds since the origin (time zero) of the load test.
     edge_s: f64,
@@ -33,7 +33,7 @@ struct SamplerRequests {
     /// True once a live view has asked for samples. Each later sample is then published in `shown`.
     looked_at: bool,
     shown: Option<Glance>,
-    /// True while a copy of all samples is requested. The thread puts the copy into `copy`.
+    /// True while a copy of all samples is requested. The sampler's thread puts the samples into `copy`.
     copy_wanted: bool,
     copy: Option<Observed>,
 }
@@ -73,7 +73,7 @@ const SHOWN_COUNTERS: &[&str] = &[
     "conntrack.entries",
     "conntrack.limit",
 ];
-/// Maximum number of published samples. A live view computes its figures over the three intervals between these
+/// Maximum number of published samples. A live view computes its figures over the three intervals between the published
 /// samples.
 const SHOWN_ROWS: usize = 4;
 
@@ -122,7 +122,7 @@ impl Sampler {
     }
 
     /// Takes a full sample (of all sources) now. Returns the time of the sample in seconds since the origin (time zero)
-    /// of the load test. This time lies between the call and the return.
+    /// of the load test. The returned time lies between the call of `edge` and its return.
     pub fn edge(&self) -> f64 {
         let mut orders = self.queue.lock();
         orders.asked += 1;
@@ -130,7 +130,7 @@ impl Sampler {
         self.queue.changed.notify_all();
         while orders.taken < mine {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-                // Only a bug in a source ends the thread early. The caller needs a time even then.
+                // Only a bug in a source ends the thread early. The caller needs a time even if the thread has ended.
                 return self.origin.now_s();
             }
             let wait = self.queue.changed.wait_timeout(orders, Duration::from_millis(50));
@@ -144,8 +144,8 @@ impl Sampler {
         self.queue.lock().incidents.clone()
     }
 
-    /// Returns the newest samples. From the first call on, the sampler publishes a few counters after each sample. The
-    /// result is therefore `None` until the sample after the first call.
+    /// Returns the newest samples. From the first call on, the sampler publishes a few counters after each sample.
+    /// Returns `None` until the first sample after the first call.
     pub fn glance(&self) -> Option<Glance> {
         let mut orders = self.queue.lock();
         orders.looked_at = true;
@@ -333,7 +333,7 @@ mod tests {
         let sampler = sampler(60_000, Origin::after(Duration::ZERO));
         assert_eq!(sampler.glance(), None, "nobody looked yet, so nothing was copied");
         (0..6).for_each(|_| assert!(sampler.edge() >= 0.0));
-        // The thread may publish the samples only after `edge` has returned.
+        // `edge` may return before the sampler's thread has published the samples.
         let full = |shown: &Glance| shown.recording.t_s.len() == SHOWN_ROWS;
         let shown = testkit::eventually(|| sampler.glance().filter(full)).recording;
         let recording = sampler.finish();
@@ -353,8 +353,8 @@ mod tests {
         assert_eq!(thread.probe.effort().late, 3);
     }
 
-    /// An earlier version took a sample exactly every 500 ms. That version therefore always saw a server that accepts
-    /// connections every 50 ms in the same state.
+    /// An earlier version of loadline took a sample exactly every 500 ms. With fixed intervals, a server that accepts
+    /// connections every 50 ms always seemed to be in the same state.
     #[test]
     fn moments_are_not_in_step_with_a_periodic_server() {
         let (interval_ns, period_ns) = (500_000_000, 50_000_000);

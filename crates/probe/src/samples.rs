@@ -26,8 +26,8 @@ struct Newest {
     count: f64,
 }
 
-/// Position of a value in a recording: row, time in seconds, number of the stretch of rows between two starts or ends
-/// of phases, and number of the sample.
+/// Position of a value in a recording: row, time in seconds, number of the stretch, and number of the sample. A stretch
+/// consists of the rows between two starts or ends of phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) row: usize,
@@ -97,7 +97,7 @@ impl Samples {
     }
 
     /// If a newer value is about to replace the first value of a counter, copies the first value into the preceding
-    /// row. Otherwise, a process that lives for less time than a row covers would seem to count nothing.
+    /// row. Without this copy, a process that lives for less time than a row covers would seem to count nothing.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {
@@ -106,7 +106,7 @@ impl Samples {
     }
 
     /// Records the larger of two values as the peak of the stretch before the values are merged, unless the stretch
-    /// already has a larger peak. Keeps the first peak of a stretch only if the two values differ.
+    /// already has a larger peak. If the stretch has no peak yet, records one only if the two values differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

@@ -45,7 +45,8 @@ pub struct Round<'a> {
     pub writer: &'a mut ColumnWriter,
     /// Access to the files of the host and to netlink.
     pub tree: &'a Tree,
-    /// True at the start or end of a phase (such as the measurement). Expensive sources are then read, too.
+    /// True at the start or end of a phase (such as the measurement). At the start or end of a phase, expensive sources
+    /// are read, too.
     pub full: bool,
     /// Processes of this side (server or load generator).
     pub process_set: &'a mut ProcessSet,

@@ -62,8 +62,8 @@ impl Tree {
         }
     }
 
-    /// Returns a file below `proc/sys/net` for the observed network namespace. Such a file shows the namespace of the
-    /// thread that opens it.
+    /// Returns a file below `proc/sys/net` for the observed network namespace. A file below `proc/sys/net` shows the
+    /// network namespace of the thread that opens it.
     pub(crate) fn keep_net_sysctl(&self, below: &str) -> RereadFile {
         let path = self.path(&format!("proc/sys/net/{below}"));
         match self.netns_pid.filter(|_| self.is_live()) {
@@ -98,8 +98,8 @@ pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))
 }
 
-/// Opens a file below `proc/sys/net` for the network namespace of a process. Such a file shows the namespace of the
-/// thread that opens it.
+/// Opens a file below `proc/sys/net` for the network namespace of a process. A file below `proc/sys/net` shows the
+/// network namespace of the thread that opens it.
 fn file_in(pid: u32, path: &Path) -> io::Result<File> {
     let name = CString::new(path.as_os_str().as_encoded_bytes())?;
     inside(pid, || File::open(path)).or_else(|_| opened(pid, OpenSpec::File(name)).map(File::from))

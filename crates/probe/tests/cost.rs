@@ -22,7 +22,7 @@ fn the_series_reads_less_than_edges_and_every_reading_is_counted() {
     let (whole, parts) = (probe.cost_us(), probe.costs_us().map(|(_, us)| us).sum::<f64>());
     assert!(parts > 0.0 && parts <= whole, "sources {parts} us, all of them {whole} us");
     probe.take();
-    // The two kinds of samples alternate, so that other load on the machine affects both kinds.
+    // Full samples and samples of the series alternate, so that other load on the machine affects both kinds.
     for turn in 1..=SAMPLES {
         probe.sample(f64::from(turn));
         probe.sample_series(f64::from(turn) + 0.5);

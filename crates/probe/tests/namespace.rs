@@ -48,7 +48,8 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
         assert!(last("tcp.listen_overflows", "").unwrap() >= 4.0 && last("tcp.passive_opens", "") == Some(2.0));
         assert_eq!(last("connection.sampled", ""), Some(2.0));
         assert_eq!(last("ports.range", ""), Some(10.0));
-        // Each of the two successful connects sent three segments over the loopback interface of that namespace.
+        // Each of the two successful connects sent three segments over the loopback interface of the server's
+        // namespace.
         assert!(last("qdisc.packets", "lo tbf 1:").unwrap() >= 6.0 && last("qdisc.drops", "lo tbf 1:") == Some(0.0));
         assert!(last("qdisc.bytes", "lo tbf 1:").unwrap() >= 6.0 * 52.0);
         let interfaces: Vec<_> = r.columns_of("interface.rx_bytes").map(|c| c.instance.as_str()).collect();

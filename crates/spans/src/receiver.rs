@@ -28,10 +28,10 @@ pub enum SpansError {
     /// The address is not on loopback.
     #[error("{0} is not an address of loopback, and everybody could send spans to it; write 127.0.0.1:4318")]
     NotLoopback(SocketAddr),
-    /// The address cannot be used.
+    /// The receiver cannot listen at the address.
     #[error("cannot receive spans at {addr}: {why}; use a free port")]
     Listen {
-        /// The address.
+        /// Address at which the receiver could not listen.
         addr: SocketAddr,
         /// Error of the system.
         why: std::io::Error,

@@ -24,7 +24,7 @@ pub(crate) struct Store {
     spans: Vec<Span>,
     /// Pairs of a service's name and a span's name.
     names: Vec<(String, String)>,
-    /// Index of each pair in `names`.
+    /// Index of each pair of names in `names`.
     known: HashMap<(String, String), u16>,
     /// Number of times that the store dropped half of the traces.
     halvings: u32,

@@ -36,8 +36,8 @@ impl CallSites {
     /// Returns the call before `address`, if `address` is a return address.
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
         if space.is_code(address) && !space.is_from_file(address) {
-            // A runtime may replace compiled code in memory that belongs to no file. Kept bytes and results could be
-            // outdated, so this function reads the memory again.
+            // A runtime may replace compiled code in memory that belongs to no file. The kept bytes and results of such
+            // code could be outdated, so this function reads the memory again.
             return call_before(&mut Live(self.pid), address);
         }
         if let Some(known) = self.known.get(&address) {
@@ -68,7 +68,7 @@ impl CallSites {
     }
 
     /// Returns the target of a linker's stub (an entry of the procedure linkage table). Code calls functions in other
-    /// files through such stubs. The stub jumps to the address in a memory word.
+    /// files through the linker's stubs. The stub jumps to the address in a memory word.
     #[cfg(target_arch = "x86_64")]
     fn stub_target(&mut self, stub: u64) -> Option<u64> {
         const MARK: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];

@@ -25,8 +25,8 @@ const MAX_TOTAL_RATE_HZ: u64 = 60;
 /// Time between two checks of the cost of sampling while events stay open, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 
-/// Maximum number of open `perf` events. Each sampled thread has one event per CPU. Each event is an open descriptor
-/// and takes about 10 µs to open.
+/// Maximum number of open `perf` events. Each sampled thread has one `perf` event per CPU. Each event is an open
+/// descriptor and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
 
 /// Maximum number of different stacks that the sampler keeps.
@@ -39,14 +39,14 @@ const FIRST_WAIT_NS: u64 = 100_000_000;
 /// Sampler of the CPU time of processes.
 pub struct CpuStacks {
     sampler: sys::perf::CpuSampler,
-    /// True if the kernel samples all processes of the system. The sampler then drops the samples of processes that it
-    /// does not follow.
+    /// True if the kernel samples all processes of the system. If true, the sampler drops the samples of processes that
+    /// it does not follow.
     everything: bool,
     followed: BTreeSet<u32>,
     state: State,
     /// Threads with open events, and the number of their context switches when the events were opened.
     open: Threads,
-    /// CPU time that opening the events took, nanoseconds.
+    /// CPU time that opening the `perf` events took, nanoseconds.
     opened_in_ns: u64,
     /// CPU time between two samples of a thread while events stay open, nanoseconds. A burst uses a shorter time.
     usual_period_ns: u64,
@@ -134,8 +134,8 @@ impl CpuStacks {
         self.state.next_ns(monotonic_ns())
     }
 
-    /// Begins to sample. If this user may sample all processes of the system, the kernel samples them all the time.
-    /// Otherwise, the kernel samples the followed threads for a burst.
+    /// Begins to sample. If this user may sample all processes of the system, the kernel samples them all the time. If
+    /// the user may not sample all processes, the kernel samples only the followed threads, for a burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
             return State::Open { since_ns: now_ns };
@@ -159,8 +159,8 @@ impl CpuStacks {
         state
     }
 
-    /// Closes the events. If the cost of the events allows them to stay open, opens them again for the threads that
-    /// exist now.
+    /// Closes the `perf` events. If the cost of the events allows them to stay open, opens them again for the threads
+    /// that exist now.
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
@@ -187,8 +187,8 @@ impl CpuStacks {
         }
     }
 
-    /// Lets the kernel sample all processes if this user may do this. Such sampling does not slow down the context
-    /// switches of the processes. Returns true if the kernel accepts it.
+    /// Lets the kernel sample all processes if this user may do this. Sampling all processes does not slow down their
+    /// context switches. Returns true if the kernel accepts the sampling of all processes.
     fn samples_everything(&mut self) -> bool {
         self.period_ns = self.usual_period_ns;
         self.everything = self.sampler.add_everything(self.period_ns).is_ok();
@@ -198,7 +198,7 @@ impl CpuStacks {
         self.everything
     }
 
-    /// Takes the samples since the last call.
+    /// Reads the samples that the kernel has taken since the last call, and adds them to the stacks.
     fn drain(&mut self, processes: &mut Processes) {
         let stands_for_ns = self.period_ns as f64 * self.open.of_one();
         let (everything, followed) = (self.everything, &self.followed);

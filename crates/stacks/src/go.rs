@@ -1,5 +1,5 @@
 //! Go's own table of functions, `.gopclntab`. A Go program needs this table to run, so stripped programs have the table
-//! too. For each code address, the table has the function's name, the source line and the size of the stack frame.
+//! too. For each code address, the table gives the function's name, the source line and the size of the stack frame.
 //! Source: src/runtime/symtab.go, Go 1.18 and later.
 
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::names::{self, printable};
 /// First bytes of the tables of Go 1.18 and of Go 1.20.
 const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
-/// Offset of the field `text` in `runtime.moduledata`. Before this field come one pointer, six slices, and the fields
-/// findfunctab, minpc and maxpc.
+/// Offset of the field `text` in `runtime.moduledata`. Before the field `text` come one pointer, six slices, and the
+/// fields findfunctab, minpc and maxpc.
 const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
 
 /// Maximum difference between the end of `.text` and the end of the last Go function, bytes. A larger difference means
-/// that `.text` also contains C code. The start of the section is then not the start of the Go code.
+/// that `.text` also contains C code. Because of the C code, the start of `.text` is not the start of the Go code.
 const MAX_TEXT_PADDING_BYTES: u64 = 64;
 
 /// Maximum number of pairs that are decoded in one table (see [`GoTable::value`]).
@@ -111,8 +111,8 @@ impl GoTable {
         Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
     }
 
-    /// Returns the value that one of Go's tables, such as the table of lines, has at the address `target`. The table is
-    /// a sequence of pairs: the change of the value, and the distance to the next address.
+    /// Returns the value that one of Go's tables, such as the table of lines, has at the address `target`. Such a table
+    /// is a sequence of pairs: the change of the value, and the distance to the next address.
     fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut address) = (-1_i32, entry);

@@ -2,8 +2,8 @@
 //!
 //! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. The
 //! threads of a Go program do not show where goroutines wait. A read is not synchronised with the runtime, so a stack
-//! may change while it is read. Unwinding then ends early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to
-//! 1.26.
+//! may change while it is read. If a stack changes in this way, its unwinding ends early. Source:
+//! src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
 
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
@@ -12,25 +12,26 @@ use crate::space::Space;
 /// Maximum number of entries of the runtime's list that are read. Ended goroutines have entries, too.
 const MAX_LISTED: u64 = 1 << 20;
 
-/// Offset of `sched` in a goroutine's structure. Before this field come the stack's bounds, two guards and three
+/// Offset of `sched` in a goroutine's structure. Before the field `sched` come the stack's bounds, two guards and three
 /// pointers.
 const SCHED: u64 = 56;
 /// Offset of the stack pointer, which is a field of `sched`.
 const SP: u64 = SCHED;
 /// Offset of the program counter, which is a field of `sched`.
 const PC: u64 = SCHED + 8;
-/// Offsets at which some version of Go keeps the goroutine's status. The goroutine's number follows 8 bytes later.
+/// Offsets at which some version of Go keeps the goroutine's status. The goroutine's number follows 8 bytes after the
+/// status.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
 /// Number of the main goroutine of each program. The main goroutine never ends, and is the first entry of the runtime's
 /// list.
 const MAIN_NUMBER: u64 = 1;
-/// Number of the second goroutine of each program, a helper of the garbage collector. The helper never ends.
+/// Number of the second goroutine of each program, a helper of the garbage collector. This goroutine never ends.
 const HELPER_NUMBER: u64 = 2;
 /// Positions in the runtime's list at which the helper may be. In a program with C code, entries for its threads come
-/// before the helper.
+/// before the helper of the garbage collector.
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
 
-/// Mask that removes the garbage collector's bit from a status.
+/// Mask that removes the garbage collector's bit from a goroutine's status.
 const STATUS: u32 = 0xfff;
 pub(crate) const RUNNABLE: u32 = 1;
 pub(crate) const RUNNING: u32 = 2;
@@ -112,8 +113,8 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of the status, which differs between versions of Go. Finds the offset by searching for the
-    /// known numbers of the first two goroutines.
+    /// Returns the offset of a goroutine's status in its runtime structure. This offset differs between versions of Go.
+    /// Finds the offset by searching for the known numbers of the first two goroutines.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;

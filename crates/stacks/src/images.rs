@@ -43,7 +43,7 @@ impl Images {
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
         // The kernel shows the path relative to the root folder of loadline, even for a process with another root
-        // (chroot). This function therefore tries both root folders.
+        // (chroot). This function therefore tries loadline's root folder and the root folder of the process.
         let roots = [Path::new(&root), Path::new("/")];
         let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;
@@ -86,7 +86,7 @@ fn is_mapped(pid: u32, mapping: &Mapping, file: &File) -> bool {
     read == COMPARED_BYTES && file.read_exact_at(&mut bytes, mapping.offset).is_ok() && memory == bytes
 }
 
-/// Opens the mapped file itself, even if it was deleted. The kernel allows this access to root only.
+/// Opens the mapped file itself, even if it was deleted. The kernel allows only root to open mapped files in this way.
 fn mapped_file(pid: u32, mapping: &Mapping) -> Option<File> {
     let path = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
     let file = File::open(path).ok()?;

@@ -11,8 +11,8 @@ use crate::elf::{Elf, MAX_SECTION_BYTES};
 use crate::names::printable;
 use crate::room::is_room_for;
 
-/// Maximum size of all debug information of one file. If a program has more, its frames have function names but no
-/// lines.
+/// Maximum size of all debug information of one file. If a program has more debug information, its frames have function
+/// names but no lines.
 const MAX_DEBUG_BYTES: u64 = 2 * MAX_SECTION_BYTES;
 
 /// Maximum depth of functions that are inlined into one another.

@@ -8,7 +8,7 @@ const MAX_BLOCKS: usize = 64;
 
 /// Reads the memory of a process: the bytes at given addresses.
 pub(crate) trait Memory {
-    /// Fills `buffer` from `address` on. Returns false if any of these bytes cannot be read.
+    /// Fills `buffer` from `address` on. Returns false if any of the requested bytes cannot be read.
     fn fill(&mut self, address: u64, buffer: &mut [u8]) -> bool;
 
     /// Reads a 64-bit word, which need not be aligned.
@@ -24,7 +24,7 @@ pub(crate) trait Memory {
     }
 }
 
-/// Memory of a live process. Each read sees the present content.
+/// Memory of a live process. Each read returns the content that the memory has at this moment.
 pub(crate) struct Live(pub(crate) u32);
 
 impl Memory for Live {

@@ -15,8 +15,8 @@ use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
 /// Minimum time between two reads of a process's mappings. The mappings are read again after a stack could not be
-/// unwound to its end. Reading the mappings of a large program takes about 0.2 ms, so these reads cost at most 0.1 % of
-/// a CPU.
+/// unwound to its end. Reading the mappings of a large program takes about 0.2 ms, so reads at this interval cost at
+/// most 0.1 % of a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.

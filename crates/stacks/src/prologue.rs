@@ -1,6 +1,6 @@
-//! Finds the size of a function's frame from the function's first instructions. The unwinder needs this size if a
-//! function uses a frame pointer whose value is unknown. The value is unknown for a waiting thread, because the kernel
-//! does not report it.
+//! Finds the size of a function's frame from the function's first instructions. The unwinder needs the size of the
+//! frame if a function uses a frame pointer whose value is unknown. For a waiting thread, the frame pointer is unknown,
+//! because the kernel does not report it.
 
 use crate::memory::Memory;
 
@@ -13,7 +13,7 @@ const BYTES: usize = 32;
 pub(crate) struct Prologue {
     /// Length of the instructions that set up the frame, bytes.
     pub(crate) code_bytes: u64,
-    /// Distance from the stack pointer to the return address once these instructions have run, bytes.
+    /// Distance from the stack pointer to the return address once the frame is set up, bytes.
     pub(crate) frame_bytes: u64,
 }
 

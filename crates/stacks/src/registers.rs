@@ -60,7 +60,7 @@ impl Registers {
         self.0.get(usize::from(register.0)).copied().flatten()
     }
 
-    /// Returns the registers whose values a called function must preserve. All other registers become `None`.
+    /// Returns a copy that has values only for the registers that a called function must preserve.
     pub(crate) fn kept(&self) -> Self {
         let mut kept = *self;
         CALLER_SAVED.iter().for_each(|register| kept.0[*register] = None);

@@ -1,4 +1,5 @@
-//! Opens files inside the root folder of a process. In a container, this folder differs from loadline's root folder.
+//! Opens files inside the root folder of a process. The root folder of a process in a container differs from loadline's
+//! root folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

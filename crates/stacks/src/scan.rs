@@ -1,7 +1,7 @@
 //! Finds the caller's frame on the stack if no register points to it. For a waiting thread, the kernel does not report
 //! the frame pointer. The first instructions of the innermost function give the size of its frame. The word at the end
-//! of this frame is accepted if it is any return address. A word elsewhere is accepted only if it is the return address
-//! of a call of exactly this function.
+//! of the innermost frame is accepted if it is any return address. A word elsewhere on the stack is accepted only as
+//! the return address of a call of the innermost function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;
@@ -28,9 +28,9 @@ pub(crate) fn return_slot(
     })
 }
 
-/// Returns the address of the word at the end of the frame that the function's first instructions set up. The word
-/// there counts as the return address if it follows any call instruction, even a call through a register, whose target
-/// is unknown.
+/// Returns the address of the word at the end of the frame that the function's first instructions set up. The word at
+/// the end of the frame counts as the return address if it follows any call instruction, even a call through a
+/// register, whose target is unknown.
 fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
     sp.checked_add(prologue.frame_bytes)

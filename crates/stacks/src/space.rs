@@ -110,7 +110,7 @@ impl Space {
     }
 
     /// Returns the address of a global variable of the program itself, if the program was written in Go. The program is
-    /// the first file in memory.
+    /// the first file in the process's list of mappings.
     pub(crate) fn find_go_global(&mut self, name: &str) -> Option<u64> {
         if self.modules.is_empty() {
             return None;

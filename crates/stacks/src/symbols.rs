@@ -8,8 +8,8 @@ use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym
 /// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million symbols.
 const MAX_SYMBOLS: usize = 2_000_000;
 
-/// Maximum number of symbols that are checked for one address. These are the symbols that start closest before the
-/// address. A small number is enough, because symbols rarely overlap.
+/// Maximum number of symbols that are checked for one address. The checked symbols are those that start closest before
+/// the address. A small number is enough, because symbols rarely overlap.
 const MAX_OVERLAPS: usize = 16;
 
 /// Kind of a symbol: code or data.

@@ -129,8 +129,8 @@ impl Unwinder {
     }
 
     /// Finds the caller of code without unwinding rules, such as compiled code of a runtime. Follows the frame pointer
-    /// if it is known. Otherwise searches the stack for the return address of the innermost function. `code` is the
-    /// function's first address and the thread's program counter.
+    /// if it is known. If the frame pointer is unknown, searches the stack for the return address of the innermost
+    /// function. `code` is the function's first address and the thread's program counter.
     fn step_without_rules(
         &mut self,
         space: &Space,

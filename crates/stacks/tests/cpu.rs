@@ -12,8 +12,8 @@ use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 use sys::clock::sleep_until_ns;
 
 /// Minimum number of CPU samples in a profile. Sampling continues until the profile has this number, because a busy
-/// machine collects samples slowly. A function that uses 95 % of the CPU time may get at most 80 % of this number of
-/// samples, so [`assert_hot`] fails. This happens in about 1 of 28,000 runs.
+/// machine collects samples slowly. By chance, a function that uses 95 % of the CPU time may get at most 80 % of
+/// [`SAMPLES`] samples. [`assert_hot`] therefore fails in about 1 of 28,000 runs.
 const SAMPLES: u64 = 60;
 
 /// Maximum time to collect [`SAMPLES`] samples.

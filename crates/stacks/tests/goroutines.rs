@@ -44,8 +44,8 @@ fn waiting_goroutines_have_their_functions() {
         assert_eq!(through("main.waitForPlace", "runtime.chansend"), 5, "{stacks:#?}");
         assert_eq!(through("main.holdLock", "time.Sleep"), 1, "{stacks:#?}");
         assert_eq!(found.listed_per_read, 1);
-        // Each of the eight readings covers a part of the list. Together, the eight readings have more goroutines than
-        // one reading of the whole list.
+        // Each of the eight readings covers a part of the list of goroutines. Together, the eight readings have more
+        // goroutines than one reading of the whole list.
         let parts: usize = (0..8).map(|_| waiting(&process.goroutines(8).unwrap().goroutines).len()).sum();
         assert!(parts > stacks.len(), "{parts} of {}", stacks.len());
     }

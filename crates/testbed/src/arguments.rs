@@ -1,5 +1,5 @@
 //! Parses the text that describes a medium (a simulated network). The text has the form `NAME`, `NAME:VALUE` or
-//! `NAME:key=value,key=value`. Also parses numbers with units.
+//! `NAME:key=value,key=value`. This module also parses numbers with units.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl Arguments {
         self.plain.take()
     }
 
-    /// Takes out the argument `key`, and parses its value with `read`. Returns `None` if there is no such argument.
+    /// Takes out the argument `key`, and parses its value with `read`. Returns `None` if there is no argument `key`.
     pub(crate) fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.named.remove(key) else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))

@@ -10,7 +10,7 @@ pub enum TestbedError {
     Medium {
         /// The invalid text.
         text: String,
-        /// Reason why the text is invalid.
+        /// Reason why the text of the medium is invalid.
         why: String,
     },
     /// No testbed can be built as described ([`Spec`](crate::Spec)).

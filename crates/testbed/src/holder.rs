@@ -1,6 +1,7 @@
 //! A shell process that keeps a network namespace alive. When the shell's standard input ends, the shell kills all
-//! other processes in the namespace and exits. This standard input is a pipe, and only the creator holds the other end
-//! of the pipe. When the creator ends, even by a crash, all processes in the namespace therefore end.
+//! other processes in the namespace and exits. The shell's standard input is a pipe, and only the creator of the
+//! namespace holds the other end of the pipe. If the creator of the namespace ends, even by a crash, all processes in
+//! the namespace therefore end.
 
 use std::process::{Child, Command, Stdio};
 
@@ -20,7 +21,8 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Creates a network namespace. If the caller may not create one, creates it inside a new user namespace.
+    /// Creates a network namespace. If the caller may not create a network namespace, creates it inside a new user
+    /// namespace.
     pub(crate) fn first() -> Result<Self> {
         match Self::spawn(|c| netns::unshare(c, false)) {
             Ok(holder) => Ok(holder),
@@ -65,8 +67,8 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Usually, no process is left here. But if the process that kept the namespace alive was killed, it could not
-        // kill the other processes.
+        // Usually, no process is left here. However, if the process that kept the namespace alive was killed, it could
+        // not kill the other processes.
         end_all_in(&self.netns);
     }
 }

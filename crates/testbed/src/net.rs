@@ -29,13 +29,13 @@ pub(crate) struct Host {
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
     /// The medium's namespace, with the process that keeps it alive. Rust drops fields in the order of their
-    /// declaration, so the hosts end before this namespace.
+    /// declaration, so the hosts end before the medium's namespace.
     pub(crate) middle: Holder,
 }
 
 impl Net {
-    /// Creates the namespaces. If `apart` is true, each host gets its own namespace. Otherwise, all hosts share the
-    /// medium's namespace.
+    /// Creates the namespaces. If `apart` is true, each host gets its own namespace. If `apart` is false, all hosts
+    /// share the medium's namespace.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;
@@ -72,7 +72,8 @@ impl Net {
     }
 
     /// Assigns an address to the interface `eth0` of each host, and tells each host the hardware addresses of all other
-    /// hosts. The medium then carries only the load: no host needs address resolution or sends IPv6 traffic.
+    /// hosts. The medium carries only the traffic of the load, because no host needs address resolution or sends IPv6
+    /// traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -88,7 +89,7 @@ impl Net {
     }
 
     /// Waits until the network links of all hosts and of the medium are active, because a link that is not active loses
-    /// frames. The hosts would not notice the loss, because they need no address resolution.
+    /// frames. The hosts would not notice lost frames, because they need no address resolution.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
@@ -106,11 +107,11 @@ impl Net {
         Ok(())
     }
 
-    /// Gives each host an interface `eth0` with an address. The forwarder carries the frames of these interfaces.
+    /// Gives each host an interface `eth0` with an address. The forwarder carries the frames of the interfaces `eth0`.
     /// Returns the forwarder's ends of the interfaces, and their type in words.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If this user may not open the TAP device, each host gets a veth pair instead. The forwarder then reads the
-        // other end of each pair.
+        // If this user may not open the TAP device, each host gets a veth pair instead. The forwarder reads the other
+        // end of each veth pair.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),

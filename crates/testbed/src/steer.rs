@@ -1,6 +1,6 @@
 //! Chooses the CPUs on which the kernel processes the packets that a host receives. Between namespaces, the kernel
 //! normally does this receive work on the sender's CPU. Packets for a server would therefore cost CPU time of its
-//! clients. Receive packet steering moves the work to CPUs of the receiver.
+//! clients. Receive packet steering moves the receive work to CPUs of the receiver.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,8 +20,8 @@ const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Mechanism that moved a host's receive work to its CPUs, in words for notes. If the work was not moved, the error is
-/// the reason.
+/// Mechanism that moved a host's receive work to its CPUs, in words for notes. If the receive work was not moved, the
+/// error is the reason.
 pub type Steered = std::result::Result<&'static str, String>;
 
 /// A host of a testbed under construction, and the CPUs that will do its receive work.

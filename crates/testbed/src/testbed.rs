@@ -22,7 +22,8 @@ pub struct Spec {
     /// Text that describes the medium between the hosts, as [`Medium::parse`] accepts it.
     pub medium: String,
     /// CPUs that do the kernel's receive work for each host, as if a network card interrupted these CPUs. If a host has
-    /// no entry, the sender's CPU does this work. [`Testbed::steered`] says whether the kernel accepted the CPUs.
+    /// no entry, the sender's CPU does the receive work for this host. [`Testbed::steered`] says whether the kernel
+    /// accepted the CPUs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
@@ -138,8 +139,9 @@ impl Testbed {
     }
 
     /// Returns the amount of traffic that may pass without delay after a pause. The amount is given as the time that
-    /// the wire normally needs to carry it, microseconds. Media that the kernel simulates allow this, because the
-    /// kernel's timer may be this late. Returns 0 if every frame takes its full time on the wire, even after a pause.
+    /// the wire normally needs to carry it, microseconds. Media in the kernel let some traffic pass without delay,
+    /// because the kernel's timer may send frames late. Returns 0 if every frame takes its full time on the wire, even
+    /// after a pause.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }

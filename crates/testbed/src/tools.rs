@@ -1,4 +1,4 @@
-//! Runs the programs `ip` and `tc` (iproute2) inside a namespace. Both programs read their commands from standard
+//! Runs the programs `ip` and `tc` (iproute2) inside a namespace. `ip` and `tc` read their commands from standard
 //! input.
 
 use std::io::Write as _;
@@ -29,7 +29,7 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
 }
 
 /// Waits until all interfaces that are set to "up" can carry frames. The kernel activates a link only a moment after
-/// the command, and drops frames until then. Returns an error after [`LINKS_UP_WITHIN`].
+/// the command, and drops frames until then. Returns an error if an interface is not ready after [`LINKS_UP_WITHIN`].
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
     loop {

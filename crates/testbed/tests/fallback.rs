@@ -43,7 +43,7 @@ fn without_traffic_control_the_hub_in_user_space_replaces_the_wire() {
     assert!(said.contains("carried 3 frames"), "{said}");
 }
 
-/// Runs in the child process that the test above starts. In a normal test run, this function does nothing.
+/// Runs in the child process that the other test of this file starts. In a normal test run, this function does nothing.
 #[test]
 fn the_other_end() {
     if std::env::var(ROLE).is_err() {

@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// Runs in the child processes that the tests above start. In a normal test run, this function does nothing.
+/// Runs in the child processes that other tests of this file start. In a normal test run, this function does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {

@@ -15,7 +15,7 @@ use testkit::alone;
 /// Maximum time to wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of datagrams that are sent but not yet received. All buffers between sender and receiver have space
-/// for this many.
+/// for this many datagrams.
 const MAX_UNDER_WAY: u32 = 128;
 
 /// Number of datagrams in the test of the rate.
@@ -70,8 +70,9 @@ fn each_direction_has_the_requested_delay() {
 }
 
 /// Sends `count` datagrams, numbered from 0. At most [`MAX_UNDER_WAY`] datagrams are on their way at the same time.
-/// Returns their numbers in the order of arrival. If `loses` is true, the line loses datagrams but does not reorder
-/// them. Each arrival then shows that all earlier datagrams have arrived or are lost.
+/// Returns the numbers of the datagrams in the order of arrival. If `loses` is true, the line loses datagrams but does
+/// not reorder them. If datagrams stay in order, each arrival shows that all earlier datagrams have arrived or are
+/// lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
@@ -87,7 +88,7 @@ fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> 
     got
 }
 
-/// Waits for one numbered datagram, and appends its number to `got`. Returns false if none arrives in time.
+/// Waits for one numbered datagram, and appends its number to `got`. Returns false if no datagram arrives in time.
 fn receive(server: &UdpSocket, got: &mut Vec<u32>) -> bool {
     let mut bytes = [0; 4];
     let came = server.recv(&mut bytes).is_ok_and(|n| n == 4);
@@ -135,7 +136,7 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
     // So many frames are on their way that the line stays full even while this thread has no CPU. If this thread reads
-    // the socket late, the socket drops datagrams. But the numbers of the received datagrams still show how many frames
+    // the socket late, the socket drops datagrams. However, the numbers of the received datagrams show how many frames
     // have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
@@ -149,9 +150,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
     // Late reading delays datagrams, but never makes them early. The test looks at two quarters of the datagrams: the
-    // second and the last. In each of these quarters, the test picks the datagram with the least delay. This datagram
-    // arrived earliest, compared with the time planned for its number. The true rate is the difference of the two
-    // numbers, divided by the difference of the two arrival times.
+    // second and the last. In the second quarter and in the last quarter, the test picks the datagram with the least
+    // delay. The delay of a datagram is its arrival time minus the planned time, which follows from its number. The
+    // true rate is the difference of the two datagrams' numbers, divided by the difference of their arrival times.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

@@ -55,7 +55,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Length of each period of the measurement, seconds.
 const STRETCH_S: f64 = 0.25;
-/// Number of periods. If the machine stalls, the wire is idle in one or two periods, which does not change the median.
+/// Number of periods of the measurement. If the machine stalls, the wire is idle in one or two periods, which does not
+/// change the median.
 const STRETCHES: usize = 12;
 
 fn middle(mut list: Vec<f64>) -> f64 {
@@ -105,7 +106,7 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
     // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalls. If only a
     // part of an interval is inside the measurement, the test counts the same part of its bytes. A stall makes this
-    // estimate inexact, so the tolerance grows with the longest stall.
+    // count of bytes inexact, so the tolerance grows with the longest stall.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

@@ -47,8 +47,8 @@ fn packets_are_received_on_the_cpu_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // No program listens on the port. Sending may therefore report an error about the previous datagram. The test
-        // ignores this error.
+        // Because no program listens on the port, sending may report an error about the previous datagram. The test
+        // ignores errors about previous datagrams.
         let _ = socket.send_to(&[0], server);
         if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));

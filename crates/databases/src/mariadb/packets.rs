@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
         self.take(1)?.first().copied()
     }
 
-    /// Reads a text that ends with a zero byte. Returns the text without this byte.
+    /// Reads a text that ends with a zero byte. Returns the text without the zero byte.
     pub(super) fn text(&mut self) -> Option<&'a [u8]> {
         let text = self.take(self.0.iter().position(|byte| *byte == 0)?)?;
         self.take(1)?;

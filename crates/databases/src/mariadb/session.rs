@@ -1,5 +1,5 @@
-//! Takes samples of MariaDB. A sample contains the sessions. If sessions wait for a row lock, the sample also contains
-//! the transactions that block them.
+//! Takes samples of MariaDB. A sample contains the sessions of a database. If sessions wait for a row lock, the sample
+//! also contains the transactions that block them.
 
 use run::{Behind, SessionState};
 

@@ -1,5 +1,5 @@
 //! Place of a generator process: its host and CPUs. A generator that has finished its task can take another task only
-//! for this host and these CPUs.
+//! on the same host and the same CPUs.
 
 use run::AgentSpec;
 
@@ -13,8 +13,8 @@ pub(super) struct AgentPlace {
 }
 
 impl AgentPlace {
-    /// Returns the host and CPUs of an agent that generates load. Returns `None` for other agents, which take only one
-    /// task.
+    /// Returns the host and CPUs of an agent that generates load. Returns `None` for an agent that generates no load
+    /// and therefore takes only one task.
     pub(super) fn of_load(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
         let AgentSpec::Load { plan, .. } = spec else { return None };
         Some(Self { place: host.place(), cpus: plan.cpus.clone() })

@@ -2,8 +2,8 @@
 //! offset is known with an error of at most half the round trip (Cristian, 1989).
 //!
 //! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
-//! dispersion). The conductor therefore repeats the exchange during long loads. Each time in a command or a report is
-//! converted with the clock offset that is valid at that time.
+//! dispersion). Because clocks drift apart, the conductor repeats the exchange during long loads. Each time in a
+//! command or a report is converted with the clock offset that is valid at that time.
 
 use std::collections::VecDeque;
 
@@ -40,8 +40,8 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
-    /// Number of times that every second reading was dropped. Each time, the minimum time between two kept readings
-    /// doubled.
+    /// Number of times that every second reading was dropped. With each drop, the minimum time between two kept
+    /// readings doubled.
     thinned: u32,
     /// Unanswered clock questions: the number of each question, and the time at which it was sent, nanoseconds of our
     /// clock.
@@ -143,7 +143,7 @@ impl Clock {
         }
     }
 
-    /// Makes a moment on our clock the zero point of the agent's times. Returns the same moment on the agent's clock.
+    /// Makes a moment on our clock the zero point of the agent's times. Returns the zero point on the agent's clock.
     pub(super) fn begin(&mut self, origin_ns: u64) -> u64 {
         let offset_ns = self.offset_ns(origin_ns);
         self.begun = Some((origin_ns, offset_ns));
@@ -162,8 +162,8 @@ impl Clock {
     }
 
     /// Converts seconds since the zero point of the agent's times from the agent's clock to ours. The drift to subtract
-    /// depends on the resulting time. The second call of `ours` therefore subtracts the drift at the time that resulted
-    /// from the first call.
+    /// depends on the time on our clock, which is the result of the conversion. The conversion therefore runs twice:
+    /// the second run subtracts the drift at the time that resulted from the first run.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
         // An agent may send any number, so the conversion saturates instead of overflowing.
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(read(0, u64::MAX, 2), (i64::MAX, 2));
     }
 
-    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. The clock's speed then follows a
+    /// A clock that is an hour ahead, and at first runs `ppm` millionths too fast. Later, the clock's speed follows a
     /// daily temperature cycle.
     struct Theirs {
         ppm: f64,

@@ -1,5 +1,5 @@
-//! Contents of files that a load plan names, for agents on other hosts. The conductor reads these files and sends their
-//! contents with the task.
+//! Contents of files that a load plan names, for agents on other hosts. The conductor reads the files that the plan
+//! names, and sends their contents with the task.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use run::LoadPlan;
 
 use crate::LabError;
 
-/// Maximum total size of the files that one load plan names, bytes. The limit exists because every agent gets these
-/// files at the start of every load test.
+/// Maximum total size of the files that one load plan names, bytes. The limit exists because every agent gets all files
+/// of its plan at the start of every load test.
 const MAX_BYTES: usize = 4 << 20;
 
 /// Reads the files that a load plan names, and returns their contents in base64, by path.

@@ -25,7 +25,8 @@ pub enum AgentEvent {
     /// Answer to a clock question: the question's number, the agent's clock, and our clock when the answer arrived,
     /// nanoseconds.
     Pong(u32, u64, u64),
-    /// The agent ended or is lost. The text says why. No further event of this agent follows.
+    /// The agent ended or is lost. The text says why the agent ended or is lost. No further event of this agent
+    /// follows.
     Gone(String),
 }
 
@@ -39,8 +40,8 @@ pub struct AgentGroup {
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Map from an agent's serial number to its index in `agents`.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// Events that arrived while clocks were compared, each with the agent's serial number. These events are delivered
-    /// before new events.
+    /// Events that arrived while clocks were compared, each with the agent's serial number. Events that were put aside
+    /// are delivered before new events.
     pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,
@@ -217,8 +218,8 @@ impl AgentGroup {
         }
     }
 
-    /// Asks all servers of this group for their counters. Returns the sum of each counter, and the errors. Servers that
-    /// answer too late are missing in the sums.
+    /// Asks all servers of this group for their counters. Returns the sum of each counter over all servers, and the
+    /// errors of the servers that failed. Servers that answer too late are missing in the sums.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());

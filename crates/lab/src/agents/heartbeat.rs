@@ -73,8 +73,8 @@ impl Heartbeat {
         }
     }
 
-    /// Ends the agent's work when the conductor is silent for too long. The process ends, too, because writing its
-    /// reports may block on a broken connection.
+    /// Ends the agent's work when the conductor is silent for too long. The watchdog also ends the agent's process,
+    /// because writing reports may block on a broken connection.
     pub(super) fn watch(&self) {
         self.wait_for_silence();
         self.ended.store(true, Ordering::Relaxed);
@@ -101,7 +101,8 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     Ok(said)
 }
 
-/// Starts a thread. If this fails, the error message says why, for example that the host allows no more threads.
+/// Starts a thread. If the thread cannot be started, the error message says why, for example that the host allows no
+/// more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);
     started.map(drop).map_err(|e| format!("no thread could be started: {}", sys::exhausted::why_not_started(&e)))

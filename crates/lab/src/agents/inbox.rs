@@ -15,7 +15,7 @@ const LINE_OVERHEAD_BYTES: usize = 128;
 pub(super) enum PipeEvent {
     /// A line and its arrival time on the monotonic clock, nanoseconds.
     Line { text: String, at_ns: u64 },
-    /// The agent will send nothing more. The text says why.
+    /// The agent will send nothing more. The text says why the agent sends nothing more.
     Gone(String),
 }
 
@@ -25,7 +25,8 @@ impl PipeEvent {
         text.len() + LINE_OVERHEAD_BYTES
     }
 
-    /// Returns true for progress reports and heartbeats. The next event of the same kind makes such an event obsolete.
+    /// Returns true for progress reports and heartbeats. A newer event of the same kind makes a progress report or a
+    /// heartbeat obsolete.
     fn is_replaceable(&self) -> bool {
         matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"heartbeat""#))
     }

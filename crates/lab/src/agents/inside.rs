@@ -2,8 +2,8 @@
 //! input and reports on standard output. After its results, a load agent waits for another task. Any other agent ends
 //! with its task.
 //!
-//! The end of standard input means that the conductor has ended. Every agent then stops. When the conductor is silent
-//! for too long, all agents stop, except a server on the conductor's own machine.
+//! The end of standard input means that the conductor has ended. Every agent stops when its standard input ends. When
+//! the conductor is silent for too long, all agents stop, except a server on the conductor's own machine.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -26,8 +26,8 @@ use crate::{levers, preflight};
 /// A task with the channel that carries its commands.
 type Task = (AgentSpec, Receiver<AgentCommand>);
 
-/// Runs the tasks from standard input, until standard input ends. Also returns after a failed task, and after any task
-/// that generates no load.
+/// Runs the tasks from standard input, until standard input ends. The function also returns after a failed task, and
+/// after any task that generates no load.
 pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_hello().map_err(reported)?;
     send_report(&AgentReport::Hello(hello()));
@@ -64,8 +64,8 @@ fn reported(error: String) -> LabError {
     LabError::Agent { name: "started".into(), why: error }
 }
 
-/// Returns true if the agent is a server on the conductor's machine. Such a server keeps running even if the conductor
-/// is suspended.
+/// Returns true if the agent is a server on the conductor's machine. A server on the conductor's machine keeps running
+/// even if the conductor is suspended.
 fn is_server_here(spec: &AgentSpec) -> bool {
     matches!(spec, AgentSpec::Serve { far: false, .. } | AgentSpec::Command { .. })
 }
@@ -156,7 +156,7 @@ fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
 
-/// Waits for the stop command. Until then, an agent whose task is done still answers clock questions.
+/// Waits for the stop command. Until the stop command, an agent whose task is done still answers clock questions.
 fn wait_for_stop(commands: &Receiver<AgentCommand>) {
     while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
 }

@@ -2,10 +2,10 @@
 //! when the conductor ends, even if the conductor is killed. The agent becomes the parent of processes that the server
 //! puts into the background.
 //!
-//! Two agents are used: an outer agent, and an inner agent that is its child. The outer agent becomes the parent of
-//! processes whose parents were killed. The inner agent notices the end of the outer agent, because the standard input
-//! of the inner agent ends. If one agent is killed, even together with the conductor, the other agent ends all
-//! processes of the server.
+//! Two agents are used: an outer agent, and an inner agent that is its child. If the parent of a server process is
+//! killed, the outer agent becomes the parent of this process. The inner agent notices the end of the outer agent,
+//! because the standard input of the inner agent ends. If one agent is killed, even together with the conductor, the
+//! other agent ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

@@ -20,8 +20,8 @@ pub(super) fn mark(command: &mut Command) {
     }
 }
 
-/// Ends the processes of servers whose agents no longer exist. Returns a sentence for the user if there were such
-/// processes.
+/// Ends the processes of servers whose agents no longer exist. Returns a sentence for the user if any process was
+/// ended.
 pub(super) fn end() -> Option<String> {
     end_marked(MARK)
 }
@@ -48,7 +48,7 @@ struct Agent {
 
 impl Agent {
     /// Returns true if the agent is still running. An ended agent may still exist as a zombie process, whose program
-    /// file cannot be read. Such an agent counts as ended.
+    /// file cannot be read. A zombie process counts as ended.
     fn exists(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
         let has_ended = program.is_err_and(|error| error.kind() == ErrorKind::NotFound);

@@ -18,9 +18,9 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Returns true if the agent itself, and not only its start script, has sent its first line. Before this line,
-    /// silence is no sign of a lost agent. The start script sends nothing while the program is copied, which takes long
-    /// over a slow connection.
+    /// Returns true if the agent itself, and not only its start script, has sent its first line. Before the agent's
+    /// first line, silence is no sign of a lost agent. The start script sends nothing while the program is copied,
+    /// which takes long over a slow connection.
     pub(super) fn greeted(&self) -> bool {
         self.greeted
     }

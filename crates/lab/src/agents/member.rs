@@ -210,7 +210,7 @@ impl Agent {
         }
     }
 
-    /// Closes the agent's standard input. The agent then assumes that the conductor has ended.
+    /// Closes the agent's standard input. An agent whose standard input has ended assumes that the conductor has ended.
     pub(super) fn hang_up(&self) {
         self.out.close();
     }

@@ -1,5 +1,5 @@
 //! Comparison of clocks with other machines: many exchanges before a load, and one exchange every two seconds during
-//! the load. Module [`super::clock`] interprets the answers.
+//! the load. Module [`super::clock`] interprets the answers to the clock questions.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use super::{AgentEvent, AgentGroup};
 
 /// Number of exchanges with each agent before a load, to compare its clock with ours.
 const PINGS: u32 = 20;
-/// Interval between exchanges. The interval keeps the exchanges from delaying each other.
+/// Interval between the clock exchanges before a load. The interval keeps the exchanges from delaying each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);
-/// Maximum time to wait for the answers to the exchanges before a load.
+/// Maximum time to wait for the agents' answers to the clock questions before a load.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between exchanges during a load. In this time, two clocks that drift apart by 0.01 % come to differ by 0.2
 /// ms.

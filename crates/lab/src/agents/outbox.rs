@@ -38,7 +38,7 @@ impl Outbox {
         self.lock().send(bytes);
     }
 
-    /// Sends the task. Commands may follow from now on.
+    /// Sends the task. Commands may follow once the task was sent.
     pub(super) fn send_task(&self, task: &[u8]) {
         let mut out = self.lock();
         out.tasked = true;
@@ -54,7 +54,7 @@ impl Outbox {
         }
     }
 
-    /// Writes queued bytes.
+    /// Writes queued bytes to the agent.
     pub(super) fn flush(&self) {
         self.lock().flush();
     }

@@ -41,7 +41,8 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that wait for room in the inbox. While such events wait, the thread does not read standard output.
+    /// Events that wait for room in the inbox. While events wait for room, the thread does not read the agent's
+    /// standard output.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended; `None` before.
     ended: Option<Instant>,

@@ -19,8 +19,8 @@ const MIN_DESCRIPTORS: u64 = 24;
 /// counters. The number was counted with a server of one process.
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
-/// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the limit leaves too few
-/// descriptors for reading all counters.
+/// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the descriptor limit is too
+/// low for reading all counters.
 pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
     let pipes = PIPES_PER_AGENT * agents as u64;
     if MIN_DESCRIPTORS + pipes > descriptors {
@@ -46,8 +46,8 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
 }
 
 /// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. There are at most 1,024 agents, and
-/// at most one per connection or S-Client descriptor, even if the limits above are then exceeded. Each share has its
-/// own random seed, so that no two agents have the same arrival times.
+/// at most one per connection or S-Client descriptor. These maximums take precedence over the limits of each agent.
+/// Each share has its own random seed, so that no two agents have the same arrival times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);
@@ -118,8 +118,8 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
 
 fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let mut share = plan.share(i, agents);
-    // A thread without a connection could not send requests. An additional connection for this thread would exceed the
-    // maximum.
+    // A thread without a connection could not send requests. More connections would exceed the plan's maximum, so the
+    // agent gets fewer threads instead.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     // The test request before the load used row 0 of the data, so the agents begin with row 1.

@@ -1,6 +1,6 @@
 //! Generators that have reported their results and wait for the next task. A load test with the same hosts and CPUs
-//! reuses these processes. Agents that get no new task are ended before the load test begins, so that none of them runs
-//! during the load test.
+//! reuses the waiting generators. Agents that get no new task are ended before the load test begins, so that none of
+//! them runs during the load test.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;

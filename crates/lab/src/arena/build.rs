@@ -40,7 +40,7 @@ fn await_mark(command: &str, mark: &Path, stop: &dyn Fn() -> bool) -> Result<(),
         let heard = agent.hear(Instant::now() + INTERVAL).map(|(_, event)| event);
         match heard {
             Some(AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error)) => break error,
-            // A build may leave processes running. These processes end with the agent.
+            // A build may leave processes running. All processes of a build end with its agent.
             _ if mark.exists() => break String::new(),
             _ if stop() => break "interrupted".into(),
             _ if Instant::now() > deadline => {

@@ -55,7 +55,8 @@ impl Container {
         Self { engine, name: format!("loadline-arena-{}-{entry}", std::process::id()) }
     }
 
-    /// Returns the shell command that starts the container. `words` come after the name of the image in this command.
+    /// Returns the shell command that starts the container. `words` come after the name of the image in the returned
+    /// command.
     pub(super) fn command(&self, image: &str, words: &str, port: u16, limits: Limits, cpus: &[u32]) -> String {
         let start = self.engine.starts.iter().map(|word| quoted(&word.replace("{host}", &self.name)));
         let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();

@@ -53,12 +53,12 @@ pub struct LiveArena<'a> {
     groups: bool,
     program: PathBuf,
     began: Instant,
-    /// Time that builds took, seconds. This time is not part of the comparison's budget.
+    /// Time that builds took, seconds. The time of builds is not part of the comparison's budget.
     left_out_s: f64,
 }
 
-/// A server of the comparison. Both fields are `None` if the server already ran before the comparison. On drop, the
-/// server's processes end before its container is removed.
+/// A server of the comparison. `server` and `_container` are `None` if the server already ran before the comparison. On
+/// drop, the server's processes end before its container is removed.
 struct Started {
     server: Option<GroupedServer>,
     _container: Option<Container>,
@@ -215,7 +215,7 @@ fn turn_plan(mut plan: Plan, turn: TurnPlan, warm_up_s: f64) -> Plan {
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline };
     (plan.load.duration_s, plan.load.seed) = (window_s, seed);
     // The throughput of a server that has just started may seem steady before its caches are filled and its code is
-    // compiled. The warm-up is therefore never shortened.
+    // compiled. The warm-up of a turn is therefore never shortened.
     (plan.load.warmup_s, plan.load.least_warmup_s) = (warm_up_s, warm_up_s);
     plan.observe.at_rest_s = 0.0;
     plan

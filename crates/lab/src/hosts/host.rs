@@ -20,7 +20,8 @@ pub trait Host: Send {
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
     /// Returns an identifier of the host's machine and network namespace. Two hosts with equal identifiers are the same
-    /// machine and namespace. An agent that was started through one of these hosts may take a task for the other host.
+    /// machine and namespace. An agent that was started through one host may take a task for another host with an equal
+    /// identifier.
     fn place(&self) -> String;
 
     /// Returns true if the host counts as another machine: its clock is compared with ours, and it has its own
@@ -115,8 +116,8 @@ impl Host for NamespaceHost {
         Ok(command)
     }
 
-    /// Returns the host's name and the inode number of the namespace. This number is unique as long as the namespace
-    /// exists.
+    /// Returns the host's name and the inode number of the namespace. The inode number is unique as long as the
+    /// namespace exists.
     fn place(&self) -> String {
         format!("{} {:?}", self.name, self.netns.id())
     }

@@ -1,5 +1,5 @@
-//! Doubles the descriptor limit of the server's processes during an experiment. A server without free descriptors can
-//! then accept more connections.
+//! Doubles the descriptor limit of the server's processes during an experiment. With a higher limit, a server without
+//! free descriptors can accept more connections.
 
 use run::{Intensity, LeverCheck, LeverPlan, LoadPlan, Prove};
 

@@ -1,19 +1,20 @@
 //! Writes to the server's disk during an experiment, without the page cache, and flushes these writes (a lever). The
 //! writes are about as large as the requests of other programs. The lever uses half as many writing threads as other
-//! programs have requests in the disk's queue. Each thread also waits for its flushes, so the lever causes about a
-//! quarter of the disk's work.
+//! programs have requests in the disk's queue. Half as many threads would cause a third of the disk's work. Each thread
+//! also waits for its flushes, so the lever causes only about a quarter of the disk's work.
 //!
-//! The reported speed is the disk's speed for other programs. The bytes of these programs per busy millisecond of the
+//! The reported speed is the disk's speed for other programs. The bytes of other programs per busy millisecond of the
 //! disk are measured with and without the lever. The speed is the value with the lever, divided by the value without
 //! the lever. If other programs keep the disk busy, their throughput falls as much as this speed. If other programs use
-//! the disk only half of the time, the lever fills the other half. The disk's busy time then doubles, so this speed
-//! halves, but the throughput of the other programs stays the same.
+//! the disk only half of the time, the lever fills the other half. If the lever fills this idle time, the disk is busy
+//! twice as long. The reported speed therefore halves, but the throughput of the other programs stays the same.
 //!
-//! Two other measures of the speed were tried and gave wrong results. One measure was the lever's share of all written
-//! and read bytes. This share leaves out the flushes and the gaps between the lever's writes. On a disk of 8 GB/s, this
-//! share was a sixth, but throughput fell by more than a third. The elasticities were then 2.9 to 3.6, although an
-//! elasticity should not exceed 1. The other measure was the duration of the lever's calls. This duration depends on
-//! the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
+//! Two other measures of the speed were tried and gave wrong results. One wrong measure was the lever's share of all
+//! written and read bytes. The lever's share of all bytes leaves out the flushes and the gaps between the lever's
+//! writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more than a third. With this share as
+//! the measure, the elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The other wrong measure
+//! was the duration of the lever's calls. The duration of the lever's calls depends on the slowest parts of a call
+//! (flush and wake-up), and gave elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -44,8 +45,8 @@ pub(super) const ROW: Lever = Lever {
 
 /// Value of Linux's `O_DIRECT` for this architecture.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
-/// Minimum and maximum size of a write, bytes. The minimum is typical of a database's flushes, and the maximum is the
-/// largest request of a disk.
+/// Minimum and maximum size of a write, bytes. The minimum size is typical of a database's flushes, and the maximum
+/// size is that of a disk's largest request.
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
@@ -137,7 +138,7 @@ impl DiskCounters {
 }
 
 /// Number of writers and size of writes for the time slots in which the experiment writes. Number and size are derived
-/// from the requests that other programs send to the disk in the other time slots.
+/// from the requests that other programs send to the disk in the time slots without the lever.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -151,7 +152,7 @@ impl WriteDose {
     }
 
     /// Sets all three fields according to the requests of other programs in a time slot in which the experiment does
-    /// not write. The time slot lasted `ms` milliseconds.
+    /// not write. `ms` is the length of this time slot, milliseconds.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);

@@ -1,5 +1,5 @@
-//! Sends many requests over each connection instead of one, during an experiment. Connections then hardly wait in the
-//! accept queue.
+//! Sends many requests over each connection instead of one, during an experiment. With fewer new connections, hardly
+//! any connection waits in the accept queue.
 
 use run::{LoadPlan, Prove};
 

@@ -11,7 +11,7 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 use super::undo::Undo;
 
 /// Function that checks on a lever's host, without changing anything there, that the lever can be used. The error says
-/// why it cannot.
+/// why the lever cannot be used.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
 /// Ways in which an experiment uses a lever (a change that it makes). The plan of a lever contains the facts that the
@@ -29,7 +29,8 @@ pub enum Pull {
     },
     /// The generator's open loop changes its request rate in short time slots of one load.
     Offered,
-    /// A second load, with the lever, takes turns with the plain load. The error says why no such load is possible.
+    /// A second load, with the lever, takes turns with the plain load. The error says why no load with the lever is
+    /// possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
     /// The plain load is measured in turns, and a setting of the server is changed in half of the turns.
     TurnsWithChange {
@@ -86,9 +87,8 @@ pub struct Lever {
     pub tests: &'static [&'static str],
     /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
-    /// True if every experiment with time slots uses the lever, whatever the verdict is. The elasticities that the
-    /// levers show (changes of throughput relative to changes of speed) add up to 1 only if all of these levers were
-    /// used.
+    /// True if every experiment with time slots uses the lever, whatever the verdict is. The elasticities add up to 1
+    /// only if the experiment used all levers with this flag.
     pub always: bool,
     /// Shortest time slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,

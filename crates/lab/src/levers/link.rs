@@ -1,7 +1,7 @@
 //! Lowers the rate of the testbed's network between generator and server during an experiment.
 //!
-//! All links of the network become slower, in both directions. The elasticity therefore describes the whole network,
-//! whichever of its links is full.
+//! All links of the network become slower, in both directions. Because the lever slows all links, its elasticity
+//! describes the whole network, whichever link is full.
 
 use std::sync::mpsc::Receiver;
 

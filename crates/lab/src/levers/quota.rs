@@ -57,8 +57,8 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if quota.file != file {
             return Err("the server moves between control groups".into());
         }
-        // The file's value contains the period only in version 2 of control groups. In both versions, a later read
-        // returns the text that was written.
+        // The file's value contains the period only in version 2 of control groups. In both versions of control groups,
+        // a later read of the file returns the text that was written.
         let after = quota.times(REMAINING_SHARE);
         Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
     })

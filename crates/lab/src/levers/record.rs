@@ -14,7 +14,7 @@ use super::change::Change;
 pub(super) struct Record {
     /// Process that made the changes.
     owner: u32,
-    /// Start time of that process, ticks since boot.
+    /// Start time of the owner process, ticks since boot.
     owner_started: u64,
     /// Boot ID of the machine; empty in old records. Process IDs from another boot have no meaning.
     #[serde(default)]

@@ -1,5 +1,5 @@
 //! Makes requests longer during an experiment, so each exchange sends a third more bytes over the link in the direction
-//! of the requests. If that direction of the link is full, a quarter fewer requests fit.
+//! of the requests. If the link is full in the direction of the requests, a quarter fewer requests fit.
 
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};

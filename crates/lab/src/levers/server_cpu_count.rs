@@ -2,7 +2,7 @@
 //!
 //! A server that handles one request at a time moves to the remaining CPUs, and its throughput stays the same. A server
 //! that handles several requests at a time loses the throughput of the taken CPUs. Taking a share of every CPU would
-//! slow both kinds of servers alike.
+//! slow a server equally, however many requests it handles at a time.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -34,9 +34,9 @@ pub(super) const ROW: Lever = Lever {
 /// of two CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after
 /// 50 ms, and 94 % from 70 ms on. The first 70 ms of a time slot are not measured.
 const SLOT_S: f64 = 0.15;
-/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. On each of its CPUs, a
-/// server on two CPUs has between half of this scheduling weight and the whole weight. Eight processes therefore leave
-/// the server 6 to 11 % of each taken CPU.
+/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
+/// between half of the normal weight and the whole normal weight on each CPU. Eight processes therefore leave the
+/// server 6 to 11 % of each taken CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -130,9 +130,9 @@ mod tests {
         let part = act(&plan, commands).unwrap();
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
-        // While other tests run, a thread may wake up late: by 92 ms in four of five slots of one run. The first half
-        // of each slot is left out for this reason. A machine that stood still for longer missed whole slots, which
-        // then have no value.
+        // While other tests run, a thread may wake up late: by 92 ms in four of five slots of one run. Because of such
+        // late wake-ups, the first half of each slot is left out. If the machine stood still for a whole slot, this
+        // slot has no value.
         let [off, on] = [0, 1].map(|first| {
             let of_kind = part.taken.iter().skip(first).step_by(2).copied();
             let mut taken: Vec<f64> = of_kind.filter(|share| share.is_finite()).collect();

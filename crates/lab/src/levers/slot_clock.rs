@@ -1,5 +1,5 @@
-//! Clock of the time slots in which an experiment's lever is on or off. This clock runs on the lever's host. The clock
-//! also notices commands to stop the lever.
+//! Clock of the time slots in which an experiment's lever is on or off. The clock of time slots runs on the lever's
+//! host. The clock also notices commands to stop the lever.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -11,7 +11,7 @@ use sys::clock;
 const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
 /// Start and end times of a lever's time slots on this host's clock, with a flag to stop. All threads of the lever
-/// share this value.
+/// share one `SlotClock`.
 pub(super) struct SlotClock {
     pub(super) plan: LeverPlan,
     origin_ns: u64,
@@ -41,7 +41,7 @@ impl SlotClock {
         (self.origin_ns + begin, self.origin_ns + end)
     }
 
-    /// Sleeps until `at_ns` of the monotonic clock. Returns false if the lever is stopped before that time.
+    /// Sleeps until `at_ns` of the monotonic clock. Returns false if the lever is stopped before `at_ns`.
     pub(super) fn sleep_until(&self, at_ns: u64) -> bool {
         self.wait_until(at_ns, || {})
     }
@@ -72,7 +72,7 @@ impl SlotClock {
         format!("no thread could be started: {}", sys::exhausted::why_not_started(error))
     }
 
-    /// Sleeps until `at_ns` of the monotonic clock. Returns false if a command stops the lever before that time.
+    /// Sleeps until `at_ns` of the monotonic clock. Returns false if a command stops the lever before `at_ns`.
     fn hear_until(&self, at_ns: u64, commands: &Receiver<AgentCommand>) -> bool {
         self.wait_until(at_ns, || {
             if matches!(commands.try_recv(), Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected)) {
@@ -81,10 +81,10 @@ impl SlotClock {
         })
     }
 
-    /// Waits for the measured part of each slot, one after another. Calls `begin` at the start of each part, and `end`
-    /// at its end. Returns the values that `end` returned, one per slot. A slot has no value if its measured part was
-    /// over before this thread got a CPU, for example because the machine stood still. The error says that the lever
-    /// was stopped.
+    /// Waits for the measured part of each slot, one after another. Calls `begin` at the start of the measured part of
+    /// each slot, and `end` at its end. Returns the values that `end` returned, one per slot. A slot has no value if
+    /// its measured part was over before this thread got a CPU, for example because the machine stood still. The error
+    /// says that the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,

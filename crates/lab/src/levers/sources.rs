@@ -1,6 +1,6 @@
-//! Doubles the number of source addresses of the load during an experiment. A limit per source address then lets twice
-//! as many requests through. A load from an odd number of addresses is compared with a load from the smaller half of
-//! these addresses, so the factor is then above 2.
+//! Doubles the number of source addresses of the load during an experiment. With twice as many addresses, a limit per
+//! source address lets twice as many requests through. An odd number of addresses is compared with the smaller half of
+//! these addresses, so the factor is above 2.
 
 use std::net::{IpAddr, Ipv4Addr};
 

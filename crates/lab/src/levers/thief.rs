@@ -1,18 +1,19 @@
 //! CPU thief: in the time slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
 //!
 //! In the other time slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
-//! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
-//! version, the threads woke up only while the lever was on. The cost of the switches then looked like a part of the
-//! stolen time. The elasticities of nginx and its generator (changes of throughput relative to changes of CPU speed)
-//! added up to 1.16 instead of 1. With wake-ups in all time slots, these elasticities add up to 1.08. Both sums are
-//! medians of five experiments with each version, in alternation.
+//! The thread switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an
+//! earlier version of the thief, the threads woke up only while the lever was on. In that version, the cost of the
+//! thread switches looked like a part of the stolen time. The elasticities of nginx and its generator (changes of
+//! throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in all time slots, the
+//! elasticities of nginx and its generator add up to 1.08. The sums 1.16 and 1.08 are medians of five experiments with
+//! each version, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
-//! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
-//! ratio also shows whether the lever on the CPUs of the other side (server or generator) slows this process. If the
-//! ratio cannot be read, the loss of speed is computed from the CPU time that the thief used. In two other cases, the
-//! loss is computed in this way, too. Either the load offers a fixed rate, so the process is mostly idle, or thief and
-//! process share a CPU quota.
+//! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
+//! measured speed also shows whether the lever on the CPUs of the other side (server or generator) slows this process.
+//! If the speed cannot be measured at the process, the loss of speed is computed from the CPU time that the thief used.
+//! The loss is also computed from the thief's CPU time if thief and process share a CPU quota, or if the load offers a
+//! fixed rate. At a fixed rate, the process is mostly idle.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -28,12 +29,12 @@ use super::slot_clock::SlotClock;
 pub(super) const DOSE: f64 = 0.25;
 /// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
 /// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
-/// other side (server or generator) busy. A piece as long as a scheduler slice (4 ms) would stop both sides, although
-/// only one side is saturated. Very short turns would cost the process more time than the thief takes, since each turn
-/// switches threads twice (10 to 20 µs together).
+/// other side (server or generator) busy. A piece as long as a scheduler slice (4 ms) would stop both server and
+/// generator, although only one of them is saturated. Very short turns would cost the process more time than the thief
+/// takes, since each turn switches threads twice (10 to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. With the default share, one piece
-/// (a quarter of a turn) is then 1/32 of the response time.
+/// (a quarter of a turn) is 1/32 of the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Maximum length of one piece of CPU time, nanoseconds. After a late wake-up, the piece is longer, because it makes up
 /// for missed turns.
@@ -42,8 +43,8 @@ const MAX_PIECE_NS: u64 = 2_000_000;
 const SLICE_NS: u64 = 100_000;
 /// Shortest time slot, seconds: thirty times the thief's shortest turn. In short time slots, the speed of the machine
 /// changes less from one time slot to the next. For nginx, the half-width of an elasticity's confidence interval was
-/// 0.11 with time slots of 60 ms or 30 ms, and 0.07 with 15 ms. These values are medians of five experiments with each
-/// length, in alternation.
+/// 0.11 with time slots of 60 ms or 30 ms, and 0.07 with 15 ms. These half-widths are medians of five experiments with
+/// each length, in alternation.
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The time slots of the plan are filled in later.
@@ -103,8 +104,8 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
 }
 
 /// Returns the number of CPUs that a common quota gives to the slowed processes and this thief together; `None` without
-/// a common quota. A process that waits for its quota does not count as waiting for a CPU. In such a control group,
-/// schedstat therefore does not show the time that the thief takes.
+/// a common quota. A process that waits for its quota does not count as waiting for a CPU. In a control group with a
+/// common quota, schedstat therefore does not show the time that the thief takes.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
@@ -160,7 +161,7 @@ impl Theft {
     }
 
     /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
-    /// they [`wanted`] a CPU. A slot that this thread missed has the value not-a-number in both places.
+    /// they [`wanted`] a CPU. A slot that this thread missed has the value not-a-number for both speed and share.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -180,10 +181,10 @@ impl Theft {
     }
 }
 
-/// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1: the larger of two values. The first
-/// value is the share of all CPUs that the processes used or waited for. The second value is the mean number of running
-/// threads, at most 1. Waiting times alone are not enough, because a process that waits for its quota does not wait for
-/// a CPU.
+/// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1. One value is the share of all CPUs
+/// that the processes used or waited for, and another is the mean number of running threads, at most 1. The function
+/// returns the larger of these two values. Waiting times alone are not enough, because a process that waits for its
+/// quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

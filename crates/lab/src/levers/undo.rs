@@ -4,8 +4,8 @@
 //!   refused. The lock is on the kernel's own object for the resource: a file of a control group, or a process. The
 //!   lock excludes experiments of all users and of all containers, and the kernel releases it when the process ends.
 //! - While a change is in effect, a record of the state before the change exists. If the resource of a record is not
-//!   locked, the experiment that wrote the record was killed. [`put_back`] then undoes the change. Every loadline
-//!   command that measures calls [`put_back`] first.
+//!   locked, the experiment that wrote the record was killed. [`put_back`] undoes the changes of killed experiments.
+//!   Every loadline command that measures calls [`put_back`] first.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Locks resources, and undoes changes that a killed experiment left on them. `plan` then reads the state of the
-    /// locked resources and returns the changes. No resource is changed yet.
+    /// Locks resources, and undoes changes that a killed experiment left on them. Calls `plan`, which reads the state
+    /// of the locked resources and returns the changes. No resource is changed yet.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,

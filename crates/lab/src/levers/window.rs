@@ -1,5 +1,5 @@
 //! Requests a small receive buffer for the generator's connections during an experiment: a quarter of the bytes in
-//! flight. Linux doubles the requested size, so the TCP window is then at most half of the bytes in flight.
+//! flight. Linux doubles the requested size, so the TCP window becomes at most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
@@ -27,14 +27,14 @@ const DOSE: f64 = 0.5;
 /// first, the kernel uses half of the doubled size for the window, and up to nine tenths after large packets arrive
 /// (tcp_win_from_space).
 const BUFFER_SHARE: f64 = 0.25;
-/// Minimum number of bytes in flight with which this experiment makes sense. With fewer bytes, the effect would come
-/// from delayed acknowledgements, not from the window.
+/// Minimum number of bytes in flight with which an experiment with this lever makes sense. With fewer bytes in flight,
+/// a smaller window would act only through delayed acknowledgements.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Estimates the mean number of bytes in flight per connection while the server sends, in the load test on which the
-/// verdict relies. The estimate is the delivery rate times the round-trip time. If the peer's receive window is
-/// smaller, or is the only known value, returns the size of this window. `connection.unacked` is not used, because its
-/// mean includes the pauses between answers.
+/// verdict relies. The estimate is the delivery rate times the round-trip time. If the peer's receive window is smaller
+/// than the estimate, or is the only known value, returns the size of this window. `connection.unacked` is not used,
+/// because its mean includes the pauses between answers.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let value =

@@ -40,8 +40,8 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     Ok(LeverCheck { resources: undo.resources(), ..LeverCheck::default() })
 }
 
-/// Returns the worker processes: server processes whose parent is also a server process. Fails if there are fewer than
-/// two.
+/// Returns the worker processes: server processes whose parent is also a server process. Fails if the server has fewer
+/// than two worker processes.
 fn workers(plan: &LeverPlan) -> Result<Vec<u32>, String> {
     let is_worker = |pid: &u32| probe::parent_of(*pid).is_some_and(|parent| plan.pids.contains(&parent));
     let workers: Vec<u32> = plan.pids.iter().copied().filter(is_worker).collect();

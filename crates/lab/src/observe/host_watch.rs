@@ -1,5 +1,5 @@
-//! CPU use of this machine during an experiment that measures how long event calls (such as epoll_wait) take. Such an
-//! experiment has no generator or server to observe, but other programs may disturb it.
+//! CPU use of this machine during an experiment that measures how long event calls (such as epoll_wait) take. An
+//! experiment on event calls has no generator or server to observe, but other programs may disturb it.
 
 use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};

@@ -9,7 +9,7 @@ use crate::hosts::via::Via;
 use crate::observe::RemoteObserver;
 use crate::{Host, LabError, Local};
 
-/// Client hosts among which a load is divided. Together, these hosts count as one host.
+/// Client hosts among which a load is divided. All client hosts together count as one host.
 #[derive(Clone, Debug)]
 struct Fleet {
     name: String,
@@ -98,7 +98,7 @@ impl Hosts {
     }
 
     /// Starts the observer on the server's host. The observer follows the given process. If no process is given, the
-    /// observer follows the processes that listen at `listener`. The observer also samples the threads of these
+    /// observer follows the processes that listen at `listener`. The observer also samples the threads of the server's
     /// processes if the plan requests it. Returns `None` if the plan names no host for the server.
     pub(crate) fn observe_server(
         &self,

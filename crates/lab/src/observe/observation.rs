@@ -1,8 +1,8 @@
 //! Observers of client and server during a load test, and counters that servers report.
 //!
 //! Client and server have separate observers even on one machine. Each observer reads its own processes, network
-//! namespace, listener and connections. A run therefore has the same format whether or not client and server share a
-//! host.
+//! namespace, listener and connections. Because of the separate observers, a run has the same format whether or not
+//! client and server share a host.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -49,8 +49,8 @@ impl HostObserver {
 pub struct Observation {
     /// One observer for each client host; empty if another program generates the load.
     clients: Vec<HostObserver>,
-    /// Observers of additional client hosts, which are network namespaces on the client's machine. These observers read
-    /// only network counters.
+    /// Observers of additional client hosts, which are network namespaces on the client's machine. Observers of
+    /// additional client hosts read only network counters.
     namespace_hosts: Vec<HostObserver>,
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,
@@ -98,8 +98,8 @@ impl Observation {
     }
 
     /// Adds the network counters of further client hosts. Each host is given by its name and by a process in its
-    /// network namespace. The processes and machine counters of these hosts are already part of the client's
-    /// observations.
+    /// network namespace. The client's observations already contain the processes and machine counters of these further
+    /// hosts.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
@@ -159,16 +159,16 @@ impl Observation {
         self
     }
 
-    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. This
-    /// separates client and server on a machine that they share.
+    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. These
+    /// limits separate client and server on a machine that they share.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
         self
     }
 
-    /// Reads only these counter sources on client and server (`loadline list sources`). The choice matters if there are
-    /// very many sockets, because some sources read every socket.
+    /// Reads only these counter sources on client and server (`loadline list sources`). The choice of sources matters
+    /// if there are very many sockets, because some sources read every socket.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
         let hosts = self.clients.iter_mut().chain(&mut self.server);
@@ -245,8 +245,8 @@ impl Observation {
         }
     }
 
-    /// Returns the sampler of counters that the network medium, the testbed and the server report. These counters
-    /// become part of the server's recording.
+    /// Returns the sampler of counters that the network medium, the testbed and the server report. The reported
+    /// counters become part of the server's recording.
     fn reported_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
         let exporters = self.exporters();
         if self.remote_server().is_some() && exporters.is_empty() {

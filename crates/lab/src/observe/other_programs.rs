@@ -5,9 +5,10 @@ use run::{CpuUse, TENTH_S, Window};
 /// Readings of one side (client or server): the name of its machine, and CPU times.
 pub(crate) type SideUse = (String, CpuUse);
 
-/// Returns the share of the CPUs, 0 to 1, that other programs took in each tenth of a second of `window`. This CPU time
-/// was neither idle nor used by an observed process. If there are several machines, the largest share counts. The share
-/// is 0 before the first reading and after the last. Returns an empty list if no reading is in `window`.
+/// Returns the share of the CPUs, 0 to 1, that other programs took in each tenth of a second of `window`. CPU time of
+/// other programs was neither idle nor used by an observed process. If there are several machines, the largest share
+/// counts. The share is 0 before the first reading and after the last. Returns an empty list if no reading is in
+/// `window`.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {
@@ -21,12 +22,13 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
 }
 
 /// Minimum share of a tenth of a second that the readings must cover. The observers of client and server take their
-/// last readings one after the other. The readings may therefore cover only a part of the last tenth of a second.
+/// last readings one after the other. The last readings of client and server may therefore cover only a part of the
+/// last tenth of a second.
 const MIN_COVERED: f64 = 0.5;
 
 /// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The
 /// observed processes of client and server on this machine do not count as other programs. Returns `None` if the
-/// readings cover too little of this time.
+/// readings cover too little of this tenth of a second.
 fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<f64> {
     let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
     let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {

@@ -1,5 +1,5 @@
-//! Observer on another host: an agent that is controlled by commands. Like a local observer, this agent is used for a
-//! whole run. If the agent is lost, the run has an incident, and observations of the load test are missing.
+//! Observer on another host: an agent that is controlled by commands. Like a local observer, the remote observer is
+//! used for a whole run. If the agent is lost, the run has an incident, and observations of the load test are missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,8 +159,8 @@ impl Connection {
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 
-    /// Converts a time on the agent's clock to ours. Later readings of the clock change the conversion. The start or
-    /// end of a measurement, however, keeps the time to which it was first converted.
+    /// Converts a time on the agent's clock to ours. Later readings of the clock change the conversion. The start and
+    /// the end of a measurement keep the times to which they were first converted.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)

@@ -90,7 +90,7 @@ pub struct Samplers {
     /// True if client and server may run on the same CPUs.
     pub(crate) shared: bool,
     /// Sampler of counters that the network medium, the testbed or the server report; `None` if there are no such
-    /// counters. These counters become part of the server's recording.
+    /// counters. The reported counters become part of the server's recording.
     pub(crate) reported: Option<Sampler>,
     pub(crate) server: Option<ActiveObserver>,
     pub(crate) clients: Vec<ActiveObserver>,
@@ -122,22 +122,22 @@ impl Samplers {
     }
 
     /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the load
-    /// test's origin. The period from the first time of one call to the last time of a later call therefore has samples
-    /// of client and server at both ends.
+    /// test's origin. A period from the first time of one call to the last time of a later call therefore begins and
+    /// ends with samples of client and server.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
 
-    /// Takes a sample of everything at a moment of the monotonic clock. Observers on other hosts get the command in
-    /// advance, and take their samples at that moment.
+    /// Takes a sample of everything at a moment of the monotonic clock. Observers on other hosts get the command before
+    /// this moment, and take their samples at this moment.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
         let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::as_remote).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let reported = || self.reported.as_ref().map(Sampler::edge);
-        // The reported counters are read twice: before and after all other counters. The first reading at the start of
-        // the measurement and the second reading at its end therefore enclose the whole measurement.
+        // The reported counters are read twice: before and after all other counters. The time from the first reading at
+        // the start of the measurement to the second reading at its end therefore contains the whole measurement.
         let mut taken: Vec<f64> = reported().into_iter().collect();
         taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
         taken.extend(reported());
@@ -213,8 +213,8 @@ impl Samplers {
         let ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
         let whole = Window { begin_s: 0.0, end_s: trial.measured.window.end_s };
-        // For a load of hours, these values would need much memory. Only searches use these values, and no search
-        // measures for hours.
+        // For a load of hours, the CPU times of other programs would need much memory. Only searches use the CPU time
+        // of other programs, and no search measures for hours.
         if whole.length_s() <= MAX_OTHERS_S {
             trial.measured.others = other_programs::others(&cpu_use, whole);
         }
@@ -231,7 +231,7 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
 }
 
 /// Returns the recording of an additional client host (a network namespace), with the host's name before every
-/// instance. The name distinguishes these instances from those of the first host.
+/// instance. The name distinguishes instances of this host from instances of the first client host.
 fn prefixed(active: ActiveObserver) -> Recording {
     let (host, Observed { mut recording, .. }) = active.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);

@@ -1,4 +1,4 @@
-//! One request and its answer over a blocking socket. The protocol code is the same as that of the load.
+//! One request and its answer over a blocking socket. A load uses the same protocol code as this exchange.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub(super) struct Exchange {
     pub(super) bytes: u64,
     pub(super) bytes_sent: u64,
     pub(super) answer_bytes: u64,
-    /// True if a request was begun. Any handshake is then complete.
+    /// True if a request was begun. A request begins only after any handshake is complete.
     pub(super) request_begun: bool,
     /// Number of bytes that were received when the request began.
     pub(super) handshake_bytes: u64,
@@ -126,7 +126,7 @@ impl Exchange {
         }
     }
 
-    /// Waits for a message that no request asked for. The load would mistake such a message for an answer.
+    /// Waits for a message that no request asked for. The load would mistake a message without a request for an answer.
     fn listen_for_more(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         self.set_timeout(LISTEN_TIME);
         match self.stream.read(buffer) {
@@ -138,8 +138,7 @@ impl Exchange {
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         while session.wants_transmit() {
             let n = session.transmit(buffer);
-            // A server may answer before it has read everything. The answer of the server then explains more than the
-            // error EPIPE.
+            // If a server answers before it has read everything, its answer explains more than the error EPIPE.
             if n == 0 || !self.write(&buffer[..n])? {
                 break;
             }

@@ -1,5 +1,5 @@
-//! Test request before any load, which checks that the server speaks the protocol. If the server does not speak it, the
-//! user gets one precise sentence at once instead of a million errors later.
+//! Test request before any load, which checks that the server speaks the protocol. If the server does not speak the
+//! protocol, the user gets one precise sentence at once instead of a million errors later.
 
 mod cluster;
 mod exchange;
@@ -144,8 +144,8 @@ mod tests {
     /// Timeout, seconds, that is longer than any answer takes on any machine.
     const PATIENT: f64 = 20.0;
 
-    /// Returns the result of a test request to a server that reads a request and sends `answer`. The server then closes
-    /// the connection, or stays silent until the client has finished.
+    /// Returns the result of a test request to a server that reads a request and sends `answer`. After its answer, the
+    /// server closes the connection, or stays silent until the client has finished.
     fn plan_against(plan: &LoadPlan, answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
@@ -237,8 +237,8 @@ mod tests {
         assert!(told("[::1]:80").contains("check address and route"), "{}", told("[::1]:80"));
     }
 
-    /// In an earlier version, the error asked whether the server speaks HTTP/2, although the server had pushed a
-    /// response over HTTP/2.
+    /// In an earlier version of loadline, the error asked whether the server speaks HTTP/2, although the server had
+    /// pushed a response over HTTP/2.
     #[test]
     fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
         let protocol = run::Protocol::Http2(run::HttpPlan::default());
@@ -248,7 +248,7 @@ mod tests {
         assert!(error.contains("PUSH_PROMISE") && !error.contains('?'), "{error}");
     }
 
-    /// The server reads only the beginning of the request. One write of the client may then last for the whole timeout.
+    /// If the server reads only the beginning of the request, one write of the client may last for the whole timeout.
     #[test]
     fn a_server_that_does_not_read_a_large_request_is_named_once_the_timeout_is_over() {
         let plan = LoadPlan { protocol: run::Protocol::Echo { message_bytes: 64 << 20 }, ..LoadPlan::default() };

@@ -12,7 +12,7 @@ use sys::peer::{Peer, queue_is_full};
 /// Interval between attempts to connect to a Unix socket whose accept queue is full.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Connects within a given time. If the accept queue of a Unix socket is full, tries again until this time has passed.
+/// Connects within a given time. If the accept queue of a Unix socket is full, tries again until `within` has passed.
 pub(crate) fn connect(addr: &Address, within: Duration) -> io::Result<BlockingStream> {
     let path = match addr {
         Address::Inet(addr) => return TcpStream::connect_timeout(addr, within).map(BlockingStream::Tcp),

@@ -5,7 +5,8 @@ use run::{Tally, TestResponse};
 /// Words with which servers (nginx, Go, Apache) answer plain HTTP on a port for TLS.
 const WANTS_TLS: [&str; 3] = ["HTTPS port", "HTTPS server", "SSL-enabled server port"];
 
-/// Describes an answer that counts as a failure, with advice. Returns `None` for other answers.
+/// Describes an answer that counts as a failure, with advice. Returns `None` for an answer that does not count as a
+/// failure.
 pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     if let Some(said) = response.said.as_ref().filter(|_| response.unexpected) {
         return Some(said.clone());
@@ -28,8 +29,8 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     Some(format!("it was answered {status:?} with {body}; {advice}{expect}"))
 }
 
-/// Returns the counts of the test request. A run includes these counts, so that the run's total matches the server's
-/// own log exactly.
+/// Returns the counts of the test request. A run includes the counts of the test request, so that the run's total
+/// matches the server's own log exactly.
 pub(crate) fn tally(response: &TestResponse) -> Tally {
     let answered = u64::from(response.answered);
     let class = Some(run::STATUS_CLASSES[run::status_class(response.status)]).filter(|_| response.status > 0);

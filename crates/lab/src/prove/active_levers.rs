@@ -66,7 +66,7 @@ impl ActiveLevers {
             for host in setup.hosts_of(lever.place) {
                 let mut plan = lever.plan.clone();
                 if host.is_remote() {
-                    // The agent on the other host itself finds the CPUs of the processes to act on.
+                    // The agent on a remote host itself finds the CPUs of the processes to act on.
                     plan.cpus.clear();
                 }
                 lever.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
@@ -150,7 +150,7 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
 }
 
 /// Returns the mean of the known readings in the slots with the lever on if `when` is true, otherwise in the slots with
-/// the lever off. Returns `None` if there are no such readings.
+/// the lever off. Returns `None` if no reading in these slots is known.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let readings = on.iter().zip(seen).filter(|(on, seen)| **on == when && seen.is_finite());
     let readings: Vec<f64> = readings.map(|(_, seen)| *seen).collect();

@@ -33,7 +33,7 @@ pub(super) fn own(
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks that a lever (change of an experiment) can be used on its host. The error says why it cannot.
+/// Checks that a lever (change of an experiment) can be used on its host. The error says why the lever cannot be used.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -48,7 +48,7 @@ fn possible(
 }
 
 /// Asks the lever's host whether a lever can be used that is switched on and off in time slots. Returns the facts that
-/// were found there.
+/// were found on the host.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -1,6 +1,6 @@
 //! Further levers (changes that an experiment makes), in addition to the usual levers. The experiment tries the lever
 //! with more source addresses before the usual levers, and the lever with fewer CPUs after them. The lever with more
-//! load comes before or after them.
+//! load comes before or after the usual levers.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
@@ -10,8 +10,8 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Usual time for a load test with fewer CPUs, seconds. This time covers 18 time slots of 150 ms, the start of the
-/// load, and 1.5 s in case the time slots of the other levers end late.
+/// Usual time for a load test with fewer CPUs, seconds. The time covers 18 time slots of 150 ms, the start of the load,
+/// and 1.5 s in case the time slots of the other levers end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the load test with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
@@ -74,8 +74,8 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
 }
 
 /// Returns the time for the load test with fewer CPUs, seconds. Returns 0 if the time slots of the other levers, which
-/// need at least `slots_s`, leave less than [`MIN_COUNT_S`]. These time slots come first, because a load test with
-/// fewer CPUs shows nothing unless the effect of the CPUs' speed is known.
+/// need at least `slots_s`, leave less than [`MIN_COUNT_S`]. The time slots of the other levers come first, because a
+/// load test with fewer CPUs shows nothing unless the effect of the CPUs' speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// With responses of 0.13 s, the time slots of all levers except `fewer CPUs` need 7.3 s (the second argument). An
-    /// earlier version left only 5.5 s for these time slots.
+    /// earlier version of loadline left only 5.5 s for time slots that need 7.3 s.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

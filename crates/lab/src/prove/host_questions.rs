@@ -1,5 +1,5 @@
-//! Questions to hosts before an experiment changes something there. Agents on these hosts answer, because only the host
-//! itself knows its processes, quotas and directories.
+//! Questions to hosts before an experiment changes something there. An agent on each host answers, because only the
+//! host itself knows its processes, quotas and directories.
 
 use run::{AgentSpec, LeverCheck, LeverPlan};
 
@@ -7,7 +7,8 @@ use crate::agents::ask_within;
 use crate::levers::Lever;
 use crate::{Lab, TargetSetup};
 
-/// Asks the hosts of a lever (change of an experiment) whether it can be used there. The error says why it cannot.
+/// Asks the hosts of a lever (change of an experiment) whether it can be used there. The error says why the lever
+/// cannot be used.
 pub(super) fn check(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, plan: &LeverPlan) -> Result<LeverCheck, String> {
     let mut found = LeverCheck::default();
     for host in setup.hosts_of(row.place) {

@@ -2,12 +2,13 @@
 //! such as slowing a CPU, and observes how throughput reacts.
 //!
 //! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The experiment
-//! first uses the lever that tests the verdict. If this lever needs a different load, that load takes turns with the
-//! plain load ([`turns`]). If this lever can act during a load, it is switched on and off in time slots of one load
-//! ([`slots`]). The levers that every experiment uses are switched in the time slots of the same load. The elasticities
-//! of all these levers add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, the
-//! experiment takes away whole CPUs last, in a separate load test. If throughput does not depend on that CPU, and
-//! perhaps no resource is full, the experiment last tries a load with more connections.
+//! first uses the lever that tests the verdict. If the lever that tests the verdict needs a different load, that load
+//! takes turns with the plain load ([`turns`]). If the lever that tests the verdict can act during a load, it is
+//! switched on and off in time slots of one load ([`slots`]). The levers that every experiment uses are switched on and
+//! off during the same load as the lever that tests the verdict. The elasticities of all levers in an experiment add up
+//! to 1 if the levers cover every bottleneck. If throughput may depend on the server's CPU, the experiment takes away
+//! whole CPUs last, in a separate load test. If throughput does not depend on the server's CPU, and perhaps no resource
+//! is full, the experiment last tries a load with more connections.
 
 mod active_levers;
 mod choose;
@@ -44,7 +45,7 @@ const TURNS_SHARE: f64 = 0.6;
 const SOURCES_SHARE: f64 = 0.5;
 /// Share of the time of [`prove_all`] for the lever that was chosen to test the verdict, if this lever needs turns.
 const OWN_LEVER_SHARE: f64 = 0.4;
-/// Share of the time of [`prove_all`] for each other lever that needs turns and tests the verdict.
+/// Share of the time of [`prove_all`] for each further lever that tests the verdict and needs turns.
 const RELATED_LEVER_SHARE: f64 = 0.24;
 /// Share of the time of [`prove_all`] for each lever that needs turns but does not test the verdict.
 const OTHER_LEVER_SHARE: f64 = 0.12;
@@ -136,7 +137,7 @@ pub(crate) fn prove_all(
     slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Slows resources while one load runs. Switches each lever on and off in short time slots of this load. If throughput
+/// Slows resources while one load runs. Switches each lever on and off in short time slots of the load. If throughput
 /// may depend on the server's CPUs, takes whole CPUs away afterwards, under another load with at most `most`
 /// connections. If throughput does not depend on the CPUs, uses the lever `load`, which adds connections. The
 /// experiment ends at `end_s`, in seconds since the start of the run.
@@ -177,8 +178,8 @@ fn slots_and_more(
     }
 }
 
-/// Returns the shortest time for turns under a load, seconds. Returns 0 if the time slots, which take at least
-/// `slots_s`, would then not fit into the remaining part of `left_s`.
+/// Returns the shortest time for turns under a load, seconds. Returns 0 if turns of this length would leave less than
+/// `slots_s` of `left_s` for the time slots.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
 }
@@ -218,9 +219,9 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
-/// Records the predicted effect of the experiment. At an offered rate, this is the effect of the experiment's dose
-/// (slowdown). Otherwise, the recorded effect is that of `own`, the lever that tests the verdict. If no lever tests the
-/// verdict, it is the effect of the first lever in the table.
+/// Records the predicted effect of the experiment. At an offered rate, the recorded effect is that of the experiment's
+/// dose (slowdown). Under a closed loop, the recorded effect is that of `own`, the lever that tests the verdict. If no
+/// lever tests the verdict, the recorded effect is that of the first lever in the table.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);
@@ -294,8 +295,9 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. This delay
-    // does not depend on the response time, so this code uses a response time of 0, which gives the shortest pieces.
+    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. The delay by
+    // one piece does not depend on the response time, so this code uses a response time of 0, which gives the shortest
+    // pieces.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
@@ -331,7 +333,7 @@ fn in_slots(
     Ok(())
 }
 
-/// Reserves the resource that a lever changes. If another lever already changes this resource, the error names that
+/// Reserves the resource that a lever changes. If another lever already changes the resource, the error names the other
 /// lever.
 fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &'static str>) -> Result<(), String> {
     if let Some((resource, other)) = found.resources.iter().find_map(|resource| taken.get_key_value(resource)) {

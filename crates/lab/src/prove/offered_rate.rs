@@ -1,6 +1,6 @@
 //! Uses levers under an offered rate of requests. Only one lever is on at a time, with a dose (slowdown) that does not
 //! overload the server. Time slots are so long that the queue of one time slot drains before the next time slot is
-//! measured. One of the levers changes the rate itself.
+//! measured. One of the levers changes the offered rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -67,15 +67,15 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     }
 }
 
-/// Returns the relaxation time of a queue, seconds: the time scale on which its length settles after a change. The
-/// queue has one server, and random arrivals and service times. The formula is `1 / (mu (1 - sqrt(rho))^2)`, with the
-/// service rate mu and the utilization rho.
+/// Returns the relaxation time of a queue, seconds: the time scale on which the queue's length settles after a change.
+/// The queue has one server, and random arrivals and service times. The formula is `1 / (mu (1 - sqrt(rho))^2)`, with
+/// the service rate mu and the utilization rho.
 fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     let busy = (at.busy / (1.0 - dose)).min(0.98);
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the time slots for a number of levers within `seconds`. The error says why this is not possible.
+/// Plans the time slots for a number of levers within `seconds`. The error says why no plan is possible.
 fn slots(
     at: &AtRate,
     dose: f64,

@@ -9,16 +9,16 @@ use crate::TargetSetup;
 /// idle.
 const MIN_CONNECTIONS: u32 = 8;
 /// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four times the
-/// shortest piece of time that a lever takes from a CPU. A lever can then stop the generator or the server for one
-/// piece while the other side stays busy.
+/// shortest piece of time that a lever takes from a CPU. While a lever takes this shortest piece from one side
+/// (generator or server), the other side therefore stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
 /// Minimum and maximum factor by which an untested load may increase the number of connections. A factor below the
 /// minimum would hardly help.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Minimum rate of a load with more connections, as a share of the rate with the original connections. At a lower rate,
-/// the larger load is not used.
+/// Minimum rate of a load with more connections, as a share of the rate with the original connections. If the rate with
+/// more connections is lower, the experiment keeps the original number of connections.
 const MIN_RATE_SHARE: f64 = 0.85;
 /// Value in place of [`MIN_RATE_SHARE`] if the original load has only one connection. One connection can be faster than
 /// several, because requests on one connection never wait for one another. Python threads that take turns in holding
@@ -87,11 +87,11 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns the operating point (load and observations) with `connections` connections. If these keep too few
-    /// requests in flight while a lever stops generator or server, uses more connections. The larger load is the
-    /// smallest load of the run that has a similar rate and enough requests in flight. Without such a load, the
-    /// function returns an untested load. With too few requests in flight, slowing the generator's CPU would lower
-    /// throughput although that CPU has spare time.
+    /// Returns the operating point (load and observations) with `connections` connections. If this number of
+    /// connections keeps too few requests in flight while a lever stops generator or server, uses more connections. The
+    /// larger load is the smallest load of the run that has a similar rate and enough requests in flight. If no load of
+    /// the run has a similar rate and enough requests in flight, the function returns an untested load. With too few
+    /// requests in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -115,7 +115,8 @@ impl OperatingPoint {
     /// unless the sweep (the search over numbers of connections) showed a similar rate with more connections. One
     /// client may saturate a slow server: the sweep still doubles the clients twice, sees no gain, and ends. With one
     /// request in flight, slower CPUs affect a server with parallel threads in the same way as a server that handles
-    /// one request at a time. The experiment could then not distinguish these servers.
+    /// one request at a time. An experiment with one request in flight could therefore not distinguish servers with
+    /// parallel threads from servers with a single thread.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -140,7 +141,8 @@ impl OperatingPoint {
     /// little.
     fn untested(self, most: u32) -> Option<Self> {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
-        // If the wanted number is not allowed, the largest allowed number is still better than the current one.
+        // If the wanted number of connections is not allowed, the largest allowed number is still better than the
+        // current one.
         let connections = wanted.min(CONNECTION_FACTORS.1 * self.connections).min(most);
         (connections >= CONNECTION_FACTORS.0 * self.connections).then(|| self.with(connections))
     }
@@ -158,10 +160,10 @@ impl OperatingPoint {
     }
 
     /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
-    /// load has at least eight requests in flight, so that late wake-ups do not matter. The second load also has at
-    /// least four requests in flight per request that the server handles at the same time. The third load has two
-    /// requests in flight per request that the server handles at the same time. Fewer connections mean a shorter queue
-    /// and shorter time slots.
+    /// returned load has at least eight requests in flight, so that late wake-ups do not matter. The second load also
+    /// has at least four requests in flight per request that the server handles at the same time. The third load has
+    /// two requests in flight per request that the server handles at the same time. Fewer connections mean a shorter
+    /// queue and shorter time slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -197,8 +199,8 @@ fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }
 
-/// Returns the largest number of connections that an experiment may use. The number is the plan's maximum or, if
-/// smaller, one less than the smallest number at which the server refused too many requests.
+/// Returns the largest number of connections that an experiment may use. The number is at most the plan's maximum, and
+/// less than any number of connections at which the server refused too many requests.
 pub(super) fn most_served(run: &Run) -> u32 {
     let refused = run.trials.iter().filter(|trial| refuses(trial)).filter_map(closed_connections).min();
     let most = run.plan.search.max_connections;
@@ -207,8 +209,8 @@ pub(super) fn most_served(run: &Run) -> u32 {
 
 /// Returns half of the median time that a connection with a request still has to wait for its answer at a random
 /// moment, seconds. If 1 % of the answers are slow, most connections may wait for a slow answer, although the median
-/// response is short. Half of this time is enough, because a turn lasts many response times and therefore several slow
-/// answers.
+/// response is short. Half of the median is enough for the length of a turn, because a turn lasts many response times
+/// and therefore several slow answers.
 fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
@@ -261,9 +263,10 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// In an earlier version, the load did not grow if the wanted number of connections exceeded the maximum factor.
-    /// Three of ten searches with two almost equally full resources therefore kept 8 connections, although 66 were
-    /// wanted. In these three searches, the elasticities added up to 1.6 instead of 1.
+    /// In an earlier version of loadline, the load did not grow if the wanted number of connections exceeded the
+    /// maximum factor. Three of ten searches with two almost equally full resources therefore kept 8 connections,
+    /// although 66 were wanted. In the three searches that kept 8 connections, the elasticities added up to 1.6 instead
+    /// of 1.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -283,8 +286,8 @@ mod tests {
     }
 
     /// Seen live with Python threads that share the interpreter lock: one client saturated the server, and the sweep
-    /// ended at 4 connections without a gain. The experiment then used one connection, so only one request was in
-    /// flight.
+    /// ended at 4 connections without a gain. After this sweep, the experiment used one connection, so only one request
+    /// was in flight.
     #[test]
     fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
         let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);
@@ -350,8 +353,8 @@ mod tests {
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
-    /// An earlier version used pipelines of 16 requests in the sweep, but of 1 request in the experiment. That version
-    /// therefore rejected a correctly named bottleneck.
+    /// An earlier version of loadline used pipelines of 16 requests in the sweep, but of 1 request in the experiment.
+    /// With this difference, the experiment rejected a correctly named bottleneck.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);
@@ -369,8 +372,8 @@ mod tests {
         assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
     }
 
-    /// Seen with a server that answers 1 % of its requests after 500 ms. The median was 0.3 ms, and turns of 0.25 s
-    /// showed only how the load begins.
+    /// Seen with a server that answers 1 % of its requests after 500 ms. The median response time was 0.3 ms, and turns
+    /// of 0.25 s showed only how the load begins.
     #[test]
     fn turns_outlast_the_slow_answers_that_occupy_most_connections() {
         let of_slow = |slow: u64| {

@@ -8,8 +8,8 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Share of the budget for the load that the experiment does not disturb. The counters of this load give the verdict
-/// (the named bottleneck).
+/// Share of the budget for the load that the experiment does not disturb. The counters of the undisturbed load give the
+/// verdict (the named bottleneck).
 const UNDISTURBED_SHARE: f64 = 0.15;
 /// Maximum length of the load that the experiment does not disturb, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;

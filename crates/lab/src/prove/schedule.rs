@@ -7,15 +7,15 @@ use run::SlotPlan;
 use crate::levers::Lever;
 
 /// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the experiment gets 9 s. The time slots that slow server and generator get about half of this time if a load test
-/// with fewer CPUs follows.
+/// s, the experiment gets 9 s. If a load test with fewer CPUs follows, the time slots that slow server and generator
+/// get about half of the experiment's time.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment, if response times are long.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Number of time slots in a block. In each block, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of time slots at the end in which the experiment slows nothing. These time slots show whether throughput
-/// recovers.
+/// Number of time slots at the end in which the experiment slows nothing. The time slots at the end show whether
+/// throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 /// Maximum number of time slots. If there is more time, the time slots become longer.
 const MAX_SLOTS: u32 = 800;
@@ -30,8 +30,8 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Number of requests that a time slot should complete.
     requests: f64,
-    /// Minimum length of a time slot as a multiple of the response time. In a time slot of this length, few of the
-    /// completed requests began in the preceding time slot.
+    /// Minimum length of a time slot as a multiple of the response time. With this minimum, few of the requests that
+    /// complete in a time slot began in the preceding time slot.
     responses: f64,
     /// Minimum number of time slots, if the levers do not need more.
     slots: u32,
@@ -39,16 +39,16 @@ pub(super) struct Density {
     longest_s: f64,
     /// Maximum share of a time slot to leave out at its start.
     settle: f64,
-    /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more time
-    /// slots, they become longer instead.
+    /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more than
+    /// this number, the time slots become longer instead.
     preferred: u32,
 }
 
-/// Requirements if there is enough time.
+/// Requirements for the time slots if there is enough time.
 const AMPLE: Density =
     Density { requests: 200.0, responses: 10.0, slots: 48, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Requirements if time is short. A count of 25 requests has a standard deviation of at most 20 %. A wide confidence
-/// interval is better than none.
+/// Requirements for the time slots if time is short. A count of 25 requests has a standard deviation of at most 20 %. A
+/// wide confidence interval is better than no result.
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
 /// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
@@ -91,7 +91,7 @@ impl SlotNeeds {
 }
 
 /// Plans the time slots within `seconds`, for a load of `rate` requests per second with a response time of
-/// `response_s`. Returns `None` if this time is too short for the minimum number of time slots.
+/// `response_s`. Returns `None` if `seconds` is too short for the minimum number of time slots.
 pub(super) fn slots(load: (f64, f64), wanted: SlotNeeds, first_s: f64, seconds: f64) -> Option<SlotPlan> {
     [AMPLE, SHORT].into_iter().find_map(|density| slots_of(density, load, wanted, first_s, seconds))
 }
@@ -152,7 +152,7 @@ pub(super) fn least_seconds_of_many((rate, response_s): (f64, f64), wanted: Slot
     (slot_s <= SHORT.longest_s.max(wanted.least_s)).then_some(first_s + slot_s * f64::from(fewest))
 }
 
-/// Returns the shortest time for time slots of one lever with these requirements, seconds.
+/// Returns the shortest time for time slots of one lever that meet the requirements in `density`, seconds.
 pub(super) fn least_seconds_of(density: Density, (rate, response_s): (f64, f64), least_s: f64, first_s: f64) -> f64 {
     let slot_s = (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(least_s);
     first_s + slot_s * (judge::prove::fewest_slots(1) + 1) as f64
@@ -195,7 +195,8 @@ pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rn
 mod tests {
     use super::*;
 
-    /// With a budget of 14 s, an earlier version skipped the levers that change the server, without a message.
+    /// With a budget of 14 s, an earlier version of loadline skipped the levers that change the server, without a
+    /// message.
     #[test]
     fn the_shortest_time_for_several_levers_is_enough_and_less_is_not() {
         for (load, fewest) in [((2000.0, 0.004), 41), ((100.0, 0.02), 33), ((100_000.0, 0.0001), 49)] {
@@ -224,7 +225,8 @@ mod tests {
         assert!(short.count >= 32 && short.slot_s >= 0.2 && short.end_s() <= 7.5 + 1e-9, "{short:?}");
     }
 
-    /// In an earlier version, three levers got 32 time slots but needed 33, so the experiment had no result.
+    /// In an earlier version of loadline, three levers got 32 time slots but needed 33, so the experiment had no
+    /// result.
     #[test]
     fn there_are_as_many_slots_as_the_levers_need_or_none() {
         let rows: Vec<&Lever> = crate::levers::LEVERS.iter().filter(|row| !row.is_alone()).take(3).collect();
@@ -248,8 +250,8 @@ mod tests {
         assert_eq!((on.len(), on.iter().filter(|on| **on).count() / 8), (18, 1));
     }
 
-    /// In an earlier version, a server of 5 requests per second got no experiment unless the budget was several
-    /// minutes.
+    /// In an earlier version of loadline, a server of 5 requests per second got no experiment unless the budget was
+    /// several minutes.
     #[test]
     fn a_slow_server_has_slots_with_a_few_requests_in_each() {
         let needs = SlotNeeds { least_s: MIN_SLOT_S, settle_s: 0.0, fewest: 18, is_alone: false };

@@ -54,8 +54,8 @@ pub(super) struct Timetable {
     pub(super) label: String,
 }
 
-/// Conducts one load with these levers and returns its results. The error of the inner `Result` says why there are no
-/// results.
+/// Conducts one load with the levers in `rows` and returns its results. The error of the inner `Result` says why there
+/// are no results.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -69,8 +69,8 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // The lever `worker` stops a worker on purpose. The load is then not observed, so that the stop is not recorded as
-    // a failure of the worker.
+    // The lever `worker` stops a worker on purpose. With this lever, the load is not observed, so that the stopped
+    // worker is not recorded as failed.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;
@@ -102,7 +102,7 @@ fn proof_trial(
 }
 
 /// Returns the throughput or response time after the last time slot with a lever, divided by the value in the time
-/// slots without any lever. `answer` computes this value for several time slots together.
+/// slots without any lever. `answer` computes the throughput or response time of several time slots together.
 pub(super) fn recovery(
     levers: &[run::LeverSlots],
     count: usize,

@@ -2,12 +2,13 @@
 //! bottleneck, in rounds. A lever that slows CPUs takes half of each CPU instead of a quarter.
 //!
 //! - One lever needs half as many time slots as three levers, so each time slot can be long enough for a few requests.
-//! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise
-//!   of a time slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are
-//!   frequent, the small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
+//! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. A larger
+//!   dose does not change the noise of a time slot. With a dose of one half, an equally narrow interval takes a sixth
+//!   of the time. If requests are frequent, the small dose is better, because a resource that is slowed strongly may
+//!   itself become the bottleneck.
 //! - After each round, all time slots so far are judged, and the experiment ends once the result is certain. Each early
-//!   judgement requires a clearer result. All judgements together are therefore wrong no more often than a single
-//!   judgement would be (`judge::prove::is_known`).
+//!   judgement requires a clearer result than a single judgement at the end would require. All judgements together are
+//!   therefore wrong no more often than a single judgement would be (`judge::prove::is_known`).
 
 use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};
@@ -75,8 +76,8 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// If the experiment decided nothing, tells the user a budget that is probably enough. With this budget, the experiment
-/// has at least twice the time, and enough requests in each time slot.
+/// If the experiment decided nothing, tells the user a budget that is probably enough. With the advised budget, the
+/// experiment has at least twice the time, and enough requests in each time slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
         return;
@@ -132,7 +133,7 @@ mod tests {
     }
 
     /// One experiment got 3 s of a budget of 16 s, and another experiment 2 s of a budget of 20 s. An earlier version
-    /// advised budgets of 16 s and 11 s, although the given budgets were at least as long.
+    /// of loadline advised budgets of 16 s and 11 s, although the given budgets were at least as long.
     #[test]
     fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {
         assert_eq!((longer_budget_s(16.0, 3.0, 6.0), longer_budget_s(20.0, 2.0, 4.8)), (32.0, 48.0));

@@ -23,7 +23,8 @@ const OVERHEAD_S: f64 = 0.25;
 const MIN_TURN_S: f64 = 0.25;
 /// Maximum length of a turn (one load without or with the lever), seconds.
 const MAX_TURN_S: f64 = 2.0;
-/// Minimum and maximum number of pairs. The scatter between pairs cannot be estimated from fewer than three pairs.
+/// Minimum and maximum number of pairs of turns. The scatter between pairs cannot be estimated from fewer than three
+/// pairs.
 const PAIRS: (usize, usize) = (3, 8);
 
 /// Minimum length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter
@@ -111,7 +112,7 @@ pub(super) fn trial(
 }
 
 /// Returns the names of the hosts on which the lever acts. A lever that only changes the load has no hosts of its own.
-/// For such a lever, returns the generator's host.
+/// For a lever that only changes the load, returns the generator's host.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }

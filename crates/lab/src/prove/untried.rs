@@ -15,8 +15,8 @@ pub(super) fn note(lab: &mut Lab<'_>, row: &Lever, why: String) {
     lab.run.findings.proof.iter_mut().for_each(|proof| proof.untried.push(untried.clone()));
 }
 
-/// Returns the total budget, seconds, with which one part of the experiment gets `needed_s` seconds. With the current
-/// budget, this part gets `seconds`, negative if the parts before it took longer than planned.
+/// Returns the total budget, seconds, with which one part of the experiment gets `needed_s` seconds. `seconds` is the
+/// time that this part gets with the current budget, negative if earlier parts took longer than planned.
 pub(super) fn budget_for(lab: &Lab<'_>, needed_s: f64, seconds: f64) -> f64 {
     longer_budget_s(lab.run.plan.search.budget_s, needed_s, seconds)
 }
@@ -37,7 +37,7 @@ pub(super) fn no_time(part: &str, least_s: f64, (seconds, budget_s): (f64, f64))
 mod tests {
     use super::*;
 
-    /// An earlier version said "-0.3 s are too short", and asked for a budget of 900 s.
+    /// An earlier version of loadline said "-0.3 s are too short", and asked for a budget of 900 s.
     #[test]
     fn time_that_ran_out_is_no_negative_time_and_needs_no_huge_budget() {
         let budget_s = longer_budget_s(20.0, 4.5, -0.3);

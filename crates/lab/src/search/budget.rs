@@ -26,15 +26,15 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The minimum warm-up is
-/// equally long, because after this time the queue no longer depends on its empty start.
+/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The warm-up also has at
+/// least this length, because after this time the queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its measurement, as a multiple of the test request's response
 /// time. A step shorter than one response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
 /// Minimum number of sweep steps that must fit into the time of the sweep. In one search, the test request took seven
-/// times as long as later requests. With only one step, that search began at 74/s, although the server had a capacity
-/// of 1,000/s.
+/// times as long as later requests. With only one sweep step, this search began at 74/s, although the server had a
+/// capacity of 1,000/s.
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the measurements are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
@@ -65,10 +65,11 @@ pub const SHORTEST_SEARCH_S: f64 = 3.0;
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
 /// Usual maximum length of a step's warm-up, seconds: enough for judge's test to recognize a steady rate. If half of
-/// the measurement is longer, this half is the maximum. With very small budgets, the maximum is shorter.
+/// the measurement is longer than [`MAX_WARM_UP_S`], the maximum is half of the measurement. With very small budgets,
+/// the maximum is shorter.
 const MAX_WARM_UP_S: f64 = 0.7;
-/// Usual maximum length of a search step's warm-up, seconds. If a quarter of the measurement is longer, this quarter is
-/// the maximum.
+/// Usual maximum length of a search step's warm-up, seconds. If a quarter of the measurement is longer than
+/// [`MAX_SEARCH_WARM_UP_S`], the maximum is a quarter of the measurement.
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
@@ -127,8 +128,8 @@ impl Budget {
     }
 
     /// Returns the durations of the first step of the closed-loop sweep. `response_s` is the response time of the test
-    /// request. Other programs may have delayed this single answer, so the step leaves time for more steps within
-    /// `left_s` seconds.
+    /// request. Other programs may have delayed the answer to the test request, so the step leaves time for more steps
+    /// within `left_s` seconds.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);
@@ -143,8 +144,8 @@ impl Budget {
     }
 
     /// Returns the durations of a search step that must end within the given seconds. If a slow server would get fewer
-    /// than [`MIN_WINDOWS`] measurements, the measurements are made shorter. Judge's model can handle a measurement
-    /// that is too short for the queue to grow, but a single measurement would give no interval.
+    /// than [`MIN_WINDOWS`] measurements, the measurements are made shorter. The model in crate `judge` allows for
+    /// measurements that are too short for the queue to grow, but a single measurement would give no interval.
     pub fn search_step_within(&self, search_s: f64, response_s: f64) -> StepTimes {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
         let by = (search_s / (MIN_WINDOWS * step.whole_s())).min(1.0);
@@ -200,8 +201,8 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// In an earlier version, a server with 8 ms per request and a limit of 80 ms on the median got only one
-    /// measurement in 10 s.
+    /// An earlier version of loadline made only one measurement in 10 s on a server with 8 ms per request and a limit
+    /// of 80 ms on the median.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

@@ -43,7 +43,7 @@ pub struct InTurnsPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
     /// At the same time, if both servers and both generators can have cores of their own, and both servers can be moved
-    /// to other CPUs. Otherwise, in turns.
+    /// to other CPUs. In turns, if cores are lacking or a server cannot be moved.
     #[default]
     Auto,
     /// At the same time, even if servers and generators share CPUs.
@@ -102,7 +102,7 @@ fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, L
     }
 }
 
-/// Plans to measure both servers at the same time. The error says why this is not possible.
+/// Plans to measure both servers at the same time. The error says why they cannot be measured at the same time.
 fn duet(plans: &mut [Plan; 2], crowded: bool) -> Result<Duet, String> {
     if plans.iter().any(|plan| !plan.hosts.is_empty()) {
         return Err("a server or a generator is on another host".into());

@@ -4,8 +4,8 @@ use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::{LabError, Point};
 
-/// Conducts load tests one after another and keeps their results in a run. In the implementation for users, agents load
-/// a server. Tests use queueing models of known capacity in virtual time, such as `testkit::VirtualServer`.
+/// Conducts load tests one after another and keeps their results in a run. Outside of tests, agents load a real server.
+/// Tests use queueing models of known capacity in virtual time, such as `testkit::VirtualServer`.
 pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
@@ -34,8 +34,9 @@ pub trait Conductor: Send {
     /// Tests the verdict (the named bottleneck) in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use. The search then uses this time. The search calls
-    /// this function once, at the end of the sweep (the closed-loop load tests with 1, 2, 4, … clients).
+    /// Returns the reserved seconds that the experiment cannot use. The search itself uses the seconds that the
+    /// experiment cannot use. The search calls this function once, at the end of the sweep (the closed-loop load tests
+    /// with 1, 2, 4, … clients).
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -57,8 +58,8 @@ pub trait Conductor: Send {
     /// too.
     fn refuses_at_rest(&mut self);
 
-    /// Records that this search had to wait `seconds` seconds while another server was loaded. These seconds do not
-    /// count as time of this search.
+    /// Records that this search had to wait `seconds` seconds while another server was loaded. The waiting time does
+    /// not count as time of this search.
     fn wait(&mut self, seconds: f64) {
         self.leave_out(seconds);
     }

@@ -14,8 +14,8 @@ const MIN_BUDGET_S: f64 = 8.0;
 const WARM_UP_SHARE: f64 = 0.2;
 /// Share of the time of one turn (one load) for its measurement. Starting and ending a load test gets the rest.
 const WINDOW_SHARE: f64 = 0.6;
-/// Minimum length of a turn (one load), as a share of the planned length. This share is an assumption. Most of a
-/// shorter turn would be spent on starting agents.
+/// Minimum length of a turn (one load), as a share of the planned length. The value of one half is an assumption, not a
+/// measurement. With less than half of the planned length, starting agents would take most of a turn.
 const MIN_SHORTENED: f64 = 0.5;
 /// Minimum number of rounds through all loads. With only one round, a slow phase of the machine would look like a cost.
 const MIN_ROUNDS: usize = 2;
@@ -76,7 +76,7 @@ pub(crate) fn conduct(
         };
         match conductor.trial(plan, &point) {
             Ok(_) => {}
-            // The result of the search is valid even without these turns.
+            // Without the turns that measure costs, the result of the search is still valid.
             Err(LabError::Lost { why, .. }) => {
                 conductor.note(format!("what {subject} is not known, since generators were lost: {why}"));
                 return Ok(());

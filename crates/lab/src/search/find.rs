@@ -1,6 +1,6 @@
 //! `loadline find`: finds the capacity of a server within a time budget. The command first observes client and server
-//! without load, and measures the generator's own maximum. The command then searches for the capacity with
-//! `search::capacity`, or for a number of users with `user_search::capacity`.
+//! without load, and measures the generator's own maximum. After measuring the generator, the command searches for the
+//! capacity with `search::capacity`, or for a number of users with `user_search::capacity`.
 
 use std::path::Path;
 
@@ -75,8 +75,9 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the number of connections of the load test on which the verdict relies. This number is
-    /// usually the smallest that reaches the highest rate. With more connections, requests would only wait longer.
+    /// Tests the verdict with the number of connections of the load test on which the verdict relies. This number of
+    /// connections is usually the smallest that reaches the highest rate. With more connections, requests would only
+    /// wait longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);

@@ -1,6 +1,6 @@
-//! Steps of `find` between the test request and the verdict (the named bottleneck). The steps are a closed-loop sweep,
-//! an open-loop search for the highest passing rate, and one step of overload. `docs/explanation/find.md` explains this
-//! order.
+//! Steps of `find` between the test request and the verdict (the named bottleneck). `find` conducts a closed-loop
+//! sweep, an open-loop search for the highest passing rate, and one step of overload. `docs/explanation/find.md`
+//! explains the order of the steps of `find`.
 
 use run::{Arrival, Intensity, Limits, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 
@@ -14,7 +14,7 @@ use crate::LabError;
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of measurements in a search. The search uses this number to estimate how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
-/// Share of failed requests, 0 to 1, from which on a single request checks if the server is alive.
+/// Minimum share of failed requests, 0 to 1, after which a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
 
 /// Ratio of the low rate (see `Finder::low_rate`) to the highest rate of the sweep. At the low rate, a request waits on
@@ -39,18 +39,17 @@ pub struct Finder {
     /// allows.
     response_s: f64,
     /// Length of the longest measurement of the sweep in which no request completed although the server had answered
-    /// before, seconds; 0 if there is none. Such a gap occurs, for example, if a firewall drops a packet, because the
-    /// packet is sent again only after a second or more.
+    /// before, seconds; 0 if there is none. A measurement without completed requests occurs, for example, if a firewall
+    /// drops a packet, which is sent again only after a second or more.
     pause_s: f64,
-    /// Time that was left when the rate search began, seconds. The value is infinite before that moment.
+    /// Time that was left when the rate search began, seconds. The value is infinite before the rate search begins.
     search_s: f64,
     /// Smallest number of clients with which the closed-loop sweep reached the highest rate.
     connections: u32,
     /// Mean response time with `connections` clients, seconds, by Little's law.
     mean_at_best_s: f64,
     /// Low rate that is offered before the rate search. Response times at this rate distinguish a rate limit that
-    /// delays answers from a single worker. `None` if this distinction is not needed, or if the rate was already
-    /// offered.
+    /// delays answers from a single worker. `None` if the low rate is not needed, or if it was already offered.
     low_rate: Option<f64>,
     /// Indexes of the rate search's measurements in the run's list of load tests.
     searched: Vec<usize>,
@@ -160,8 +159,9 @@ impl Finder {
         self.connections = sweep.fewest_at_best();
         self.mean_at_best_s = f64::from(self.connections) / best;
         let limits = judge::limits(conductor.run());
-        // At the end of the sweep, the requests of the clients waited for one another. The rate search looks for rates
-        // at which requests wait less, so the response time is limited to what the objective allows.
+        // At the end of the sweep, the server was busy, so requests of different clients waited for one another. The
+        // rate search looks for rates at which requests wait less, so the response time is limited to what the
+        // objective allows.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);
@@ -301,8 +301,9 @@ fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Tri
     sound.map(|trial| (rate(trial), judge::breach(trial, limits).is_none())).collect()
 }
 
-/// Returns true if a server that answered earlier loads now refuses every request, even one without load. Also records
-/// this failure. Returns false if the server still answers some requests, or may still be overloaded by the last load.
+/// Returns true if a server that answered earlier loads now refuses every request, even one without load. A server that
+/// refuses every request is also recorded as failed. Returns false if the server still answers some requests, or may
+/// still be overloaded by the last load.
 fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     let answered_before = conductor.run().last_repeat().iter().any(|t| judge::good(t) > 0.0);
     let for_load = trial.measured.tally.refusals().any(|(status, _)| run::is_overload(status));

@@ -1,4 +1,5 @@
-//! Conducts the load tests of a search, in which agents load a real server. Tests use a simulated server instead.
+//! Conducts the load tests of a search, in which agents load a real server. Tests of searches use a simulated server
+//! instead of a live target.
 
 use run::{LoadPlan, Objective, Run, Trial};
 

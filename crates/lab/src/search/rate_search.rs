@@ -3,16 +3,16 @@
 //! The search raises the rate until a rate fails, or lowers it until a rate passes. Above the highest rate of the
 //! closed-loop sweep, it doubles the rate at each step. If throughput was still growing at the end of the sweep, the
 //! first rate is already twice the highest rate of the sweep. Once one rate has failed and another has passed, the
-//! search estimates the capacity from all measurements. The search then alternates between the estimated capacity and a
-//! higher rate, at which even a short measurement contains some late requests. The estimate uses all measurements, so a
-//! single disturbed measurement cannot decide.
+//! search estimates the capacity from all measurements. Once it has an estimate, the search alternates between the
+//! estimated capacity and a higher rate, at which even a short measurement contains some late requests. The estimate
+//! uses all measurements, so a single disturbed measurement cannot decide.
 
 use judge::Pooled;
 use judge::thresholds::NEAR_CAPACITY;
 
 /// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
-/// not overload the server. With random arrivals at a single queue, response times at this rate are five times those
-/// without load. The default objective allows ten times the response times without load.
+/// not overload the server. With random arrivals at a single queue, response times at the first rate are five times
+/// those without load. The default objective allows ten times the response times without load.
 const FIRST_SHARE: f64 = 0.80;
 /// Factor by which the rate grows as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
@@ -28,8 +28,8 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// loop.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of measurements before an interval is trusted, even if it is narrow. With five measurements, the
-/// result of a search of ten seconds on a slow server is 8 % too high on average. The interval covers this error
-/// (`tests/known_capacity/budgets.rs`).
+/// result of a search of ten seconds on a slow server is 8 % too high on average. The interval of a search with five
+/// measurements covers the error of 8 % (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 
 /// State of a search.

@@ -1,4 +1,4 @@
-//! One step of a search: its load plan and its load test. Also checks that the server is alive.
+//! One step of a search: its load plan and its load test. This module also checks that the server is alive.
 
 use run::{Intensity, LoadPlan, Trial, TrialKind};
 
@@ -23,13 +23,14 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
 
 /// Period of CPU quotas, seconds: the kernel's default, and that of Docker and Kubernetes.
 const QUOTA_PERIOD_S: f64 = 0.1;
-/// Minimum number of whole periods in a measurement that is shortened. The measurement then loses less than a quarter
-/// of its length. A search of 3 s has shorter measurements, which keep their length.
+/// Minimum number of whole periods in a measurement that is shortened. With this minimum, shortening takes away less
+/// than a quarter of a measurement. In a search of 3 s, measurements are too short for this minimum and keep their
+/// length.
 const MIN_PERIODS: f64 = 3.0;
 
 /// Returns the length of a measurement of about `measure_s` seconds, shortened to a whole number of quota periods. A
-/// server with a quota answers in bursts, one per period, and a period begins with the load. In an earlier version, a
-/// measurement of 0.457 s therefore always contained five bursts instead of 4.57, and its rate was 9 % too high.
+/// server with a quota answers in bursts, one per period, and a period begins with the load. In an earlier version of
+/// loadline, a measurement of 0.457 s always contained five bursts instead of 4.57, and its rate was 9 % too high.
 fn whole_periods(measure_s: f64) -> f64 {
     // Because of rounding errors, the quotient may be slightly below a whole number.
     let periods = (measure_s / QUOTA_PERIOD_S + 1e-6).floor();

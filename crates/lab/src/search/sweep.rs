@@ -1,7 +1,7 @@
 //! The closed-loop sweep: 1, 2, 4, … clients, until more clients give no more throughput.
 
-/// Ratio of a step's throughput per client to that of the step before. Above this ratio, throughput counts as growing
-/// with the clients.
+/// Minimum ratio of a step's throughput per client to the throughput per client in the preceding step. With a smaller
+/// ratio, throughput does not count as growing with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// Relative growth of throughput from one step to the next that is too large to be noise. A step whose throughput grows
 /// this much is not flat, even if its rate is below the best one. The steps since the best one may have been disturbed.
@@ -69,10 +69,10 @@ impl Sweep {
     }
 
     /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The number of
-    /// clients more than doubles only while throughput grows with the clients, because then no plateau is skipped. The
+    /// clients more than doubles only while throughput grows with the clients, so that no plateau is skipped. The
     /// number is limited, so that a server that is already saturated still answers each client
-    /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. With more clients, a slow server would still work
-    /// on their first requests long after the end of the step.
+    /// [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s` seconds. With more clients than this limit allows, a slow
+    /// server would still work on the clients' first requests long after the end of the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
@@ -155,8 +155,8 @@ mod tests {
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
     }
 
-    /// In an earlier version, a server with 0.1 s per request got 1024 connections after the second step. The server
-    /// took 100 s to answer the first requests of these connections, and was reported as dead.
+    /// In an earlier version of loadline, a server with 0.1 s per request got 1024 connections after the second step.
+    /// The server took 100 s to answer the first requests of the 1024 connections, and was reported as dead.
     #[test]
     fn a_slow_server_gets_no_more_clients_than_it_answers_within_a_window() {
         let mut sweep = Sweep::new(1024);

@@ -1,7 +1,7 @@
 //! Search for the capacity as a number of users with think times. The search raises the number of users until the
-//! objective fails. The search then repeatedly divides the range between the largest number that passed and the
-//! smallest number that failed, at the geometric mean of these numbers. The search ends when both ends of this range
-//! are confirmed, so that no single measurement decides.
+//! objective fails. After the first failure, the search repeatedly tries the geometric mean of the largest number that
+//! passed and the smallest number that failed. The search ends when the largest number that passed and the smallest
+//! number that failed are confirmed, so that no single measurement decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -13,8 +13,8 @@ use crate::search::{Budget, Conductor, step};
 const FIRST_STEP_REQUESTS: f64 = 30.0;
 /// Maximum utilization of the server in the first step, if the server has a single thread.
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
-/// Factor by which a step changes the number of users. As long as every step passes, the number is raised. As long as
-/// every step fails, the number is lowered.
+/// Factor by which a step changes the number of users. As long as every step passes, the number of users is raised. As
+/// long as every step fails, the number of users is lowered.
 const STEP_FACTOR: u32 = 4;
 /// Minimum difference between the numbers of passed and failed measurements that confirms an end of the range.
 const MIN_LEAD: usize = 2;

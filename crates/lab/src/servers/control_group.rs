@@ -9,8 +9,8 @@ use super::quote::quoted;
 
 /// Folder in which the control group file systems are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
-/// Beginning of the names of all groups made by loadline. The conductor's PID namespace, process ID and start time
-/// follow this beginning.
+/// Beginning of the names of all groups made by loadline. The complete name also contains the conductor's PID
+/// namespace, process ID and start time.
 const PREFIX: &str = "loadline-server-";
 /// Controllers of cgroup version 1 that limit a server.
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
@@ -49,8 +49,8 @@ impl Limits {
     }
 }
 
-/// A control group of a server. Dropping this value removes the group. The group's processes must have ended before the
-/// drop.
+/// A control group of a server. Dropping this value removes the group. The group's processes must have ended before
+/// this value is dropped.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     /// Folders of the group: one folder per controller in version 1, and a single folder in version 2.
@@ -140,7 +140,7 @@ fn remove_left_under(root: &Path) -> Option<String> {
 }
 
 /// Returns true if a name belongs to a group whose conductor no longer exists. Returns false if the conductor is in
-/// another PID namespace, because it is then not visible.
+/// another PID namespace, because this process cannot see such a conductor.
 fn is_left(name: &str) -> bool {
     let Some(mut owner) = name.strip_prefix(PREFIX).map(|rest| rest.split('-')) else { return false };
     let mut next = || owner.next().and_then(|number| number.parse::<u64>().ok());
@@ -179,7 +179,8 @@ mod tests {
                 }
             }
             assert_eq!(group.join_script().matches("cgroup.procs").count(), folders.len());
-            // The test uses plain folders, whose files must be removed first. A real control group has no such files.
+            // The test uses plain folders, whose files must be removed first. In a real control group, the kernel
+            // removes the files.
             for folder in &group.folders {
                 fs::read_dir(folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
             }

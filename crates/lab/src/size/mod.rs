@@ -1,5 +1,5 @@
 //! Measurement of one server with different resources. For each setting, the server is started again, in a control
-//! group if possible. A short search then finds the capacity with this setting.
+//! group if possible. A short search finds the capacity with each setting.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -77,7 +77,7 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
     Ok(result)
 }
 
-/// Fails with the first reason if no setting could be measured, because there is then no result to show.
+/// Fails with the first reason if no setting could be measured, because there is no result to show.
 fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
     let failed = result.steps.iter().all(|step| step.run.is_none()) && !result.interrupted;
     match result.steps.first().and_then(|step| step.limited.as_ref()).filter(|_| failed) {

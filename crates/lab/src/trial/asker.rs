@@ -55,8 +55,8 @@ impl<'a> Asker<'a> {
         Ok(answer)
     }
 
-    /// Looks up the addresses of a server's name on the host that generates the load. Only this host needs to know the
-    /// name.
+    /// Looks up the addresses of a server's name on the host that generates the load. Only the generator's host needs
+    /// to know the server's name.
     pub(crate) fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         if !self.host.is_remote() || host.parse::<IpAddr>().is_ok() {
             return preflight::look_up(host, port);

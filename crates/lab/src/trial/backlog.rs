@@ -1,10 +1,10 @@
-//! Requests that a load left in the server's queue. While a server works on these requests, it answers no new requests.
+//! Requests that a load left in the server's queue. Until a server has emptied its queue, it answers no new requests.
 
 use run::Trial;
 use run::number::{count, number, span};
 
 /// Returns the reason why the server may be alive although it did not answer within `waited_s` after the load. Returns
-/// `None` if the server could have emptied its queue in that time.
+/// `None` if the server could have emptied its queue within `waited_s`.
 pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     let unanswered = |trial: &Trial| trial.tally.sent.saturating_sub(trial.tally.completed);
     let left = trials.iter().map(unanswered).fold(0, u64::saturating_add);

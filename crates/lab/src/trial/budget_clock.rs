@@ -76,7 +76,7 @@ impl BudgetClock {
 }
 
 /// Returns the newest time, or the average of the newest time and the estimate so far, if this average is longer. A
-/// busy machine is often slow again.
+/// machine that was slow once is often slow again.
 fn recent(before_s: f64, now_s: f64) -> f64 {
     now_s.max(0.5 * (before_s + now_s))
 }

@@ -9,7 +9,7 @@ use crate::trial::target::{Resolved, check_authorized};
 use crate::{Lab, LabError};
 
 /// If the target belongs to a Redis cluster, finds the nodes of the cluster. Puts the nodes that hold keys of the
-/// commands into the plan. The server names these nodes, so each must be one that the user may load.
+/// commands into the plan. Because the server names the nodes, the function checks that the user may load each node.
 pub(super) fn join(
     lab: &mut Lab<'_>,
     found: &mut Resolved,
@@ -51,7 +51,7 @@ fn nodes(ranges: &[ClusterSlots], slots: &[u16], asked: SocketAddr) -> Vec<Socke
     nodes
 }
 
-/// Returns the ranges of slots of these nodes, in the order of the nodes.
+/// Returns the slot ranges of the nodes in `nodes`, in the order of the nodes.
 fn in_order(ranges: &[ClusterSlots], nodes: &[SocketAddr]) -> Vec<ClusterSlots> {
     let of_node = |node: &SocketAddr| ranges.iter().filter(|range| range.node == *node).cloned().collect::<Vec<_>>();
     nodes.iter().flat_map(of_node).collect()

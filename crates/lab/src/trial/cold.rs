@@ -1,6 +1,6 @@
-//! Cold (idle) connections during a load test. Separate agents open these connections before the load test, hold them
-//! during the load test and count them afterwards. The number of agent processes follows from the descriptor limit. On
-//! IPv4 loopback, each process has its own source addresses if there are many connections.
+//! Cold (idle) connections during a load test. Separate agents open the cold connections before the load test, hold
+//! them during the load test and count them afterwards. The number of agent processes follows from the descriptor
+//! limit. On IPv4 loopback, each process has its own source addresses if there are many connections.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -32,7 +32,7 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// Opens the connections. Returns when each connection is established or has failed.
+    /// Opens the cold connections. Returns when each connection is established or has failed.
     pub fn open(
         host: &dyn Host,
         program: &Path,

@@ -1,5 +1,6 @@
 //! Results ("parts") of a load test's agents. The conductor merges the results of each agent as soon as they arrive.
-//! One part has megabytes of histograms, so a thousand parts must never be in memory together.
+//! The results of one agent have megabytes of histograms, so the results of a thousand agents must never be in memory
+//! together.
 
 use std::collections::BTreeMap;
 
@@ -185,7 +186,7 @@ mod tests {
         );
     }
 
-    /// All measurements ended at the same moment, but one clock had drifted before.
+    /// All measurements ended at the same moment, but the clock of one agent had drifted before.
     #[test]
     fn windows_are_compared_by_one_clock() {
         let mut parts = CollectedParts::new([("a", 1.0), ("b", 1.0)].into_iter());

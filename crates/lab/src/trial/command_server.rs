@@ -98,8 +98,8 @@ impl Drop for CommandServer {
     fn drop(&mut self) {
         let deadline = Instant::now() + END_TIMEOUT;
         self.agent.stop(END_TIMEOUT);
-        // After the end of a server that uses io_uring, the kernel may keep the server's port for a moment. The next
-        // server on this port would then fail to start.
+        // After the end of a server that uses io_uring, the kernel may keep the server's port for a moment. Until the
+        // port is free, the next server on this port would fail to start.
         while Instant::now() < deadline && accepts(&self.at) {
             std::thread::sleep(INTERVAL);
         }

@@ -1,10 +1,10 @@
-//! One load test (a trial in the code). Its steps are: start the agents, warm up until the rate is steady, measure,
-//! drain, and merge the results. Observers sample counters at the start and end of the measurement. The agents of the
-//! preceding load test take part again.
+//! One load test (a trial in the code). The steps of a load test are: start the agents, warm up until the rate is
+//! steady, measure, drain, and merge the results. Observers sample counters at the start and end of the measurement.
+//! The agents of the preceding load test take part again.
 //!
-//! Times of a load test count from the moment at which its agents begin to send. The samples of client and server, and
-//! the progress reports of agents, use these times. The recordings therefore show which samples belong to the
-//! measurement.
+//! Times of a load test count from the moment at which its agents begin to send. The recorded samples of client and
+//! server, and the agents' progress reports, have the same zero point of time. All recordings of a load test have a
+//! common zero point of time, so they show which samples belong to the measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,8 +28,8 @@ use crate::{Host, LabError, Watch};
 const READY_WITHIN: Duration = Duration::from_secs(10);
 /// Maximum time for an agent on another host to be ready, including the time to connect to that host.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// Minimum time that an agent gets to prepare, even at the end of a budget. The value is ten times the time that was
-/// measured on two CPUs with ten busy programs.
+/// Minimum time that an agent gets to prepare, even at the end of a budget. The value is ten times the time that an
+/// agent took to prepare on two CPUs with ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
 /// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and this time
 /// together are 5 % of a budget of 15 s.
@@ -37,11 +37,11 @@ const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, per agent, because many agents need longer than one agent.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
 /// Minimum time between sending a command and the moment that the command names, if an agent is on another host. If
-/// only an observer is on another host, [`LEAD`] applies to all commands except the start. Twice the longest round trip
-/// is added. [`LEAD`] itself is longer than an agent needs to read the command.
+/// only an observer is on another host, [`LEAD`] applies to all commands except the start. Loadline adds twice the
+/// longest round trip to this time. [`LEAD`] itself is longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
 /// Minimum time between sending a command and the moment that the command names, if all agents are on this machine.
-/// Twice the longest round trip is added. Commands that arrive late are reported.
+/// Loadline adds twice the longest round trip to this time. Commands that arrive late are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);

@@ -37,7 +37,8 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Counts of requests made outside of load tests. These counts are added to those of the next kept load test.
+    /// Counts of requests made outside of load tests. The next kept load test also counts requests made outside of load
+    /// tests.
     single: Tally,
     host_watch: Option<HostWatch>,
     /// Generators of the last load test, which wait for another task.
@@ -316,7 +317,8 @@ impl<'w> Lab<'w> {
     }
 
     /// Ends the run: judges it, tries to save it, and returns it. If the run cannot be written, the user is only
-    /// warned. The caller must therefore save the run again after showing the result, and report an error then.
+    /// warned. The caller shows the result, saves the run again, and reports an error if the run still cannot be
+    /// written.
     pub fn finish(mut self) -> Result<Run, LabError> {
         if let Some(receiver) = self.spans.take() {
             span_times::add(&mut self.run, &receiver, self.watch);

@@ -14,8 +14,8 @@ pub(crate) struct ManualRate {
 }
 
 impl ManualRate {
-    /// Returns the command for the agents if the user has changed the factor of the planned rate. Returns `None`
-    /// otherwise, and within [`MIN_INTERVAL_S`] of the last change.
+    /// Returns the command for the agents if the user has changed the factor of the planned rate. Returns `None` if the
+    /// factor has not changed, and within [`MIN_INTERVAL_S`] of the last change.
     pub(crate) fn command(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
         let planned = steady_rate(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
         if self.rates.last().is_some_and(|last| now_s < last.t_s + MIN_INTERVAL_S) {
@@ -32,8 +32,8 @@ impl ManualRate {
     /// Replaces the planned rate in the load test by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // The number of requests that were due in the measurement is not used. After a stall of a generator, this
-        // number includes requests that were due before the measurement.
+        // The number of requests that were due in the measurement is not used. After a stall of a generator, the number
+        // of due requests includes requests that were due before the measurement.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }

@@ -10,7 +10,7 @@ pub struct Point {
     pub label: String,
     /// Kind of the load test.
     pub kind: TrialKind,
-    /// Settings that are not in the plan. The loads of the test are added to these settings.
+    /// Settings that are not in the plan. The loads of the test are added to the settings in `key`.
     pub key: Key,
     /// Maximum response time of completed requests that count as goodput, microseconds; `None` for no limit.
     pub within_us: Option<f64>,

@@ -27,8 +27,8 @@ const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Hosts and server of an experiment on named hosts.
 pub struct HostsSetup {
-    /// Agents of the server. These agents are dropped first, so that the server ends before the connection to its host
-    /// closes.
+    /// Agents of the server. The server's agents are dropped first, so that the server ends before the connection to
+    /// its host closes.
     server: Arc<Mutex<AgentGroup>>,
     /// Address of the server.
     pub addr: SocketAddr,
@@ -39,8 +39,8 @@ pub struct HostsSetup {
 }
 
 impl HostsSetup {
-    /// Starts the server on its host, at an address that clients can reach. The address is the requested address, or
-    /// the address that clients know for the name of the host.
+    /// Starts the server on its host, at an address that clients can reach. If the user requested no address, the
+    /// server's address is the one that clients find for the name of its host.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);

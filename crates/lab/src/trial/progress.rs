@@ -141,7 +141,7 @@ impl Progress {
     }
 
     /// Returns completed requests per second since the start of the load, in the narrowest steps that have enough
-    /// completed requests. This series shows how the load becomes steady.
+    /// completed requests. The returned series shows how the load becomes steady.
     pub(crate) fn settling(&self) -> Vec<f64> {
         let until_s = self.known_until();
         let per_s = self.completed_at(until_s) / until_s.max(STEP_S);

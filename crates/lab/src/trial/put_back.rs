@@ -1,4 +1,5 @@
-//! Changes that killed experiments left behind. Each run undoes such changes before its first request.
+//! Changes that killed experiments left behind. Each run undoes the changes of killed experiments before its first
+//! request.
 
 use run::AgentSpec;
 

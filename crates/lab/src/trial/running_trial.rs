@@ -90,9 +90,9 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Waits until judge's test finds the completed rate steady, but no longer than the plan's maximum warm-up. If
-    /// connections open at a limited rate, all `asked` connections must be established, too. If the load began late in
-    /// the budget, the maximum warm-up is shorter.
+    /// Waits until the test in crate `judge` finds the completed rate steady, but no longer than the plan's maximum
+    /// warm-up. If connections open at a limited rate, all `asked` connections must be established, too. If the load
+    /// began late in the budget, the maximum warm-up is shorter.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
@@ -121,7 +121,7 @@ impl<'w> RunningTrial<'w> {
 
     /// Takes a sample of everything, then starts a phase on all agents. If agents or observers are on other hosts, the
     /// command names one moment for the sample and the phase, converted to the clock of each host. Returns the times of
-    /// the sample.
+    /// the first and the last sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();
@@ -152,9 +152,9 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until the load test ends early. If the server gives no answers at the end
-    /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Otherwise, the percentiles would not
-    /// include the waiting requests. The measurement also ends with the budget, but lasts at least [`MIN_WINDOW_S`].
-    /// The budget does not cut the time slots of an experiment short.
+    /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Without this extension, the percentiles
+    /// would not include the waiting requests. The measurement also ends with the budget, but lasts at least
+    /// [`MIN_WINDOW_S`]. The budget does not cut the time slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
@@ -197,8 +197,8 @@ impl<'w> RunningTrial<'w> {
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
-    /// Records that agents sent no results. Loadline then ends these agents itself, so their end is not reported as a
-    /// failure of their own.
+    /// Records that agents sent no results. Loadline itself ends agents without results, so their end is not reported
+    /// as a failure of their own.
     fn give_up(&mut self, waited: Duration) {
         let why = format!(
             "it sent no results within {:.1} s after its window, so loadline ended it; a stopped process (SIGSTOP) or a host \
@@ -349,8 +349,8 @@ impl<'w> RunningTrial<'w> {
         }
         trial.notes.extend(missing);
         if self.watch.stop() {
-            // A service manager signals all processes at the same time, so these generators also ended because of the
-            // user's stop.
+            // A service manager signals all processes at the same time, so generators that have ended were also stopped
+            // by the user.
             self.died.clear();
         }
         let seen = self.samplers.close(&mut trial);
@@ -360,8 +360,8 @@ impl<'w> RunningTrial<'w> {
     }
 }
 
-/// Returns the incidents that observers and agents saw, in order of time. If there are none but the server was silent,
-/// returns the silence as an incident.
+/// Returns the incidents that observers and agents saw, in order of time. If there are no incidents but the server was
+/// silent, returns the silence as an incident.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
     // Agents that have started to drain end by themselves, so their end is no incident.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);

@@ -42,7 +42,7 @@ impl Snapshots {
     /// Returns a rough upper bound of the memory in use, bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        // A histogram is a `BTreeMap`. The nodes of such a map are about half full or more, so an entry takes at most
+        // A histogram is a `BTreeMap`. The nodes of a `BTreeMap` are about half full or more, so an entry takes at most
         // about twice its size.
         let each = size_of::<(f64, TickDetail)>() + run::CoarseHist::BUCKETS * 2 * size_of::<(u16, u64)>();
         self.states.capacity() * each
@@ -99,7 +99,7 @@ mod tests {
         assert!(moments[0].p50_us.is_some_and(|us| (us - 1000.0).abs() < 90.0) && moments[1].p50_us.is_none());
     }
 
-    /// Details arrive five times a second, so the last stretch may not be complete.
+    /// Progress details arrive five times a second, so the last stretch (part of the measurement) may be incomplete.
     #[test]
     fn the_shortest_window_with_stretches_has_three() {
         let mut window = Snapshots::begin(0.03, 4.0, known(0, 0));

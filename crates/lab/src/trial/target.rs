@@ -185,9 +185,9 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     }
 }
 
-/// Returns the settings in `asked` if they are for this protocol, otherwise the protocol's default settings. In both
-/// cases, host and path of the target are filled in. A protocol without paths refuses a path, because the user would
-/// expect the path to have an effect.
+/// Returns the settings in `asked` if they are for this protocol, otherwise the protocol's default settings. The
+/// function always fills in host and path of the target. A protocol without paths refuses a path, because the user
+/// would expect the path to have an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,

@@ -56,7 +56,7 @@ impl TargetSetup {
             lab.host(probe::host_info("localhost", role));
         }
         // The load uses all arrival times and requests. The stored plan has no arrival times. If there are many
-        // requests, it has only the first requests.
+        // requests, the stored plan has only the first requests.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         Ok(target_setup)

@@ -1,13 +1,14 @@
 //! Load tests in which the server sent answers without requests. In some protocols, only the order of the answers shows
-//! to which request each answer belongs. An answer without a request then shifts all later answers on its connection.
+//! to which request each answer belongs. If only the order counts, an answer without a request makes all later answers
+//! on its connection belong to wrong requests.
 
 use run::Trial;
 use run::number::count;
 
 use super::conduct::Load;
 
-/// Maximum share of answers that may belong to no request. With a larger share, such answers alone may determine the
-/// 99th percentile.
+/// Maximum share of answers that may belong to no request. With a larger share, answers without a request alone may
+/// determine the 99th percentile.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
 /// Flag that makes answers without a request recognizable, in protocols that have this flag.
 const TELLING_FLAG: &str = "answer-message";

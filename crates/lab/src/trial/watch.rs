@@ -25,8 +25,8 @@ pub trait Watch: Send {
     /// Reports progress under load, as sums over all agents' newest progress reports.
     fn tick(&mut self, _now: &Tick) {}
 
-    /// Returns true if [`Watch::progress`] is needed. In this case, agents and observers also report data that only the
-    /// live view needs.
+    /// Returns true if [`Watch::progress`] is needed. If true, agents and observers also report data that only the live
+    /// view needs.
     fn looks(&self) -> bool {
         false
     }
@@ -51,7 +51,7 @@ pub trait Watch: Send {
         1.0
     }
 
-    /// Returns true if the run should end now. The results until then are kept.
+    /// Returns true if the run should end now. A run that ends early keeps its results so far.
     fn stop(&self) -> bool {
         false
     }

@@ -10,10 +10,11 @@ use crate::disturbances::undisturbed;
 use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
-/// A search in a third of the usual time finds about the same capacity, with a wider interval. In an earlier version,
-/// ten seconds were enough for only one measurement, so there was no interval (M/M/1 of 8 ms, default limit on the
-/// median). The search sends only about six hundred requests, and each measurement begins with an empty queue. The
-/// estimate is 8 % too high on average, but the interval is wide enough for this error.
+/// A search in a third of the usual time finds about the same capacity, with a wider interval. In an earlier version of
+/// loadline, ten seconds were enough for only one measurement, so there was no interval. The server is an M/M/1 queue
+/// with 8 ms per request and the default limit on the median. The search sends only about six hundred requests, and
+/// each measurement begins with an empty queue. The estimate is 8 % too high on average, but the interval is wide
+/// enough for this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -70,7 +71,8 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
 }
 
 /// The server has ten workers that need 10 ms per request, so it completes 1,000/s. Other programs delayed the test
-/// request, which took 70 ms. An earlier version then started its search at 74/s, and reported a capacity of 149/s.
+/// request, which took 70 ms. An earlier version of loadline started its search at 74/s, and reported a capacity of
+/// 149/s.
 #[test]
 fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0)]) {
@@ -101,7 +103,8 @@ fn a_search_without_a_failed_rate_gives_a_lower_bound() {
 }
 
 /// A server with a rate limit of 100/s refuses nearly every request of a closed loop, each within 30 us. An earlier
-/// version derived the objective from the times of refusals, and searches of 8 s ended with "no answer was good".
+/// version of loadline derived the objective from the times of refusals, and searches of 8 s ended with "no answer was
+/// good".
 #[test]
 fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0), (seed, 16.0)]) {

@@ -30,8 +30,8 @@ pub(crate) fn slowly(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 20.0 })
 }
 
-/// Stops the server itself once for 1.5 s, at a random moment of the search. The meter of pauses does not see this
-/// stop, because the machine continues.
+/// Stops the server itself once for 1.5 s, at a random moment of the search. The meter of pauses does not see the stop
+/// of the server, because the machine continues.
 pub(crate) fn stalling(server: VirtualServer) -> VirtualServer {
     let seed = server.seed() as f64;
     server.stalled(12.0 + 12.0 * (seed * 0.618_034).fract(), 1.5)

@@ -33,8 +33,8 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// The server itself stops once for 1.5 s. This stop is not recorded as a pause of the machine. The stop spoils one or
-/// two measurements of a slow server, but the other measurements outweigh them.
+/// The server itself stops once for 1.5 s. The stop of the server is not recorded as a pause of the machine. This stop
+/// of the server spoils one or two measurements, but the other measurements outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);
@@ -89,8 +89,8 @@ fn a_run_has_both_figures_with_the_pauses_and_without() {
     assert_eq!(m_m_1().at(1).find().unwrap().findings.capacity.and_then(|c| c.left_out), None);
 }
 
-/// If a firewall drops a connect, the client waits for a second. The first measurement then had no completed request,
-/// and an earlier version of the search ended there.
+/// If a firewall drops a connect, the client waits for a second. The first measurement therefore had no completed
+/// request, and an earlier version of loadline ended the search after this measurement.
 #[test]
 fn a_first_window_in_a_pause_of_the_server_is_repeated() {
     let run = m_m_1().at(1).stalled(0.05, 1.2).find().unwrap();

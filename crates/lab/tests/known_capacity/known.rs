@@ -8,7 +8,7 @@ use testkit::VirtualServer;
 pub(crate) const SEEDS: u64 = 12;
 /// Number of runs of each model for the long table.
 pub(crate) const HUNDREDS: u64 = 200;
-/// Maximum allowed bias, as a share of the capacity.
+/// Maximum allowed bias of a search's result, as a share of the capacity.
 pub(crate) const BIAS: f64 = 0.02;
 /// Minimum share of intervals that must contain the exact capacity.
 pub(crate) const COVERED: f64 = 0.93;

@@ -32,7 +32,7 @@ fn connections_that_are_all_in_use_are_no_failure_of_the_server() {
 }
 
 /// With a pipeline of 16, sweep and open loop can reach the same rate on one connection: 1600/s, or 16 requests per
-/// round trip of 10 ms. With only one request in flight, the open loop would reach only 100/s on this connection.
+/// round trip of 10 ms. With only one request in flight, the open loop would reach only 100/s on its single connection.
 #[test]
 fn the_open_loop_has_the_pipeline_of_the_sweep() {
     let mut plan = Plan::default();

@@ -39,7 +39,7 @@ pub(crate) fn median() -> Known {
     known
 }
 
-/// Returns M/M/1 with a limit on the mean response time. This mean is 1 / (mu - lambda).
+/// Returns M/M/1 with a limit on the mean response time. The mean response time is 1 / (mu - lambda).
 pub(crate) fn mean() -> Known {
     let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
     known.plan.objective.p99_us = None;
@@ -74,7 +74,7 @@ pub(crate) fn own_objective() -> Known {
 }
 
 /// Returns a server with exponential service times of 5 ms, as in many applications, and with the default objective of
-/// `find`. With so few requests, the search uses equal gaps between arrivals, so the queue is D/M/1.
+/// `find`. At only 200 requests per second, the search uses equal gaps between arrivals, so the queue is D/M/1.
 pub(crate) fn slow_application() -> Known {
     let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
     let mut known =

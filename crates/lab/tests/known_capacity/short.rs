@@ -69,7 +69,7 @@ fn holds(draws: u64, busy: bool) {
         low.len()
     );
     // At most one search in 200 may have an interval far below the capacity. In one test of 850 searches, one search
-    // had such an interval.
+    // had an interval far below the capacity.
     assert!(low.len() * 200 <= all.len() + again.len(), "{} are far too low without a word", low.len());
     assert!(early > 0 && still * 5 <= again.len(), "{still} of {} are bounds again", again.len());
 }

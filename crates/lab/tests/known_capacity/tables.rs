@@ -6,7 +6,7 @@ use crate::disturbances::{
 use crate::known::HUNDREDS;
 use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, median, own_objective, slow_application};
 
-/// Prints the main table. `main.rs` shows the command.
+/// Prints the main table. `main.rs` shows the command that runs this function.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs() {
@@ -16,8 +16,8 @@ fn hundreds_of_runs() {
 }
 
 /// Prints the rows for machines whose speed changes. If the speed changes more slowly than a whole search takes, the
-/// row is printed but not checked. A single run cannot observe such slow changes, so too few intervals contain the
-/// capacity.
+/// row is printed but not checked. A single run cannot observe a change that takes longer than the run, so too few
+/// intervals contain the capacity.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_at_changing_speed() {

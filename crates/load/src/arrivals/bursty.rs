@@ -1,5 +1,5 @@
-//! Poisson arrivals whose rate has a peak once per period (bursty traffic of Banga and Druschel, USITS 1997). The peak
-//! rate is `peak` times the mean rate. The peak lasts for a share of the period.
+//! Poisson arrivals whose rate has a peak once per period (bursty traffic of Banga and Druschel, USITS 1997). The rate
+//! at the peak of a burst is `peak` times the mean rate. The peak lasts for a share of the period.
 
 use fastrand::Rng;
 

@@ -37,8 +37,9 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Converts the due time `even_ns` from the time scale of the arrival process to the clock's time scale. Both times
-    /// are in nanoseconds since the start. From call to call, `even_ns` must not decrease.
+    /// Converts the due time `even_ns` from the time scale of the arrival process to the clock's time scale. The due
+    /// time and the returned time are in nanoseconds since the start of the load. From call to call, `even_ns` must not
+    /// decrease.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

@@ -1,9 +1,9 @@
 //! Due times of the requests of an open loop. Each arrival process has its own file and a row in [`ARRIVALS`].
 //!
 //! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of an arrival
-//! process therefore yield the same times. A generator thread therefore needs no list of the requests that are due but
-//! not yet sent. One copy of the arrival process counts the due requests. A second copy, which runs behind the first
-//! copy, yields the due time of the next request to send.
+//! process thus yield the same times. Because of this, a generator thread needs no list of the requests that are due
+//! but not yet sent. One copy of the arrival process counts the due requests. A second copy of the arrival process
+//! yields the due time of the next request to send. This copy runs behind the first one.
 
 mod bursty;
 mod constant;
@@ -23,7 +23,7 @@ pub use row::{ArrivalSpec, Parameter, Unit};
 use schedule::Schedule;
 
 /// Builds the table [`ARRIVALS`], and maps each variant of [`run::Arrival`] to its arrival process. The compiler checks
-/// that no variant is missing.
+/// that no variant of [`run::Arrival`] is missing.
 macro_rules! arrivals {
     ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
         /// All arrival processes that a load plan can name.

@@ -1,16 +1,16 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
 //! An arrival process with a constant rate yields times, and each time multiplied by the rate is a number of requests,
-//! `n`. A schedule with the rate `r(t)` makes the request due when the integral of `r` from 0 to `t` reaches `n`. The
-//! arrivals therefore keep their kind (constant, Poisson or self-similar), whatever the rate. (Cinlar, *Introduction to
-//! Stochastic Processes*, 1975, section 4.7.)
+//! `n`. A schedule with the rate `r(t)` makes the request due when the integral of `r` from 0 to `t` reaches `n`. With
+//! a schedule, the arrivals keep their kind (constant, Poisson or self-similar), whatever the rate. (Cinlar,
+//! *Introduction to Stochastic Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. This due time is later than the end of any load, but small enough that the
-/// addition of a start time cannot overflow.
+/// Due time that means "never", nanoseconds. `NEVER_NS` is later than the end of any load. It is small enough that
+/// adding a start time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;
@@ -33,8 +33,8 @@ pub(super) enum Schedule {
     /// Stages as segments, index of the current segment, and mean rate of all generator threads together in requests
     /// per nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, index of the next time for this generator thread, and distance from that index to
-    /// the thread's next one.
+    /// Recorded times in nanoseconds, and index of the next time that this generator thread uses. The thread uses every
+    /// `step`-th time.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
@@ -68,8 +68,8 @@ impl Schedule {
     }
 
     /// Converts `even_ns` to the time at which a request is due. `even_ns` is the time of the request in an arrival
-    /// process with a constant rate. Both times are in nanoseconds since the start. With recorded times, `even_ns` has
-    /// no effect.
+    /// process with a constant rate. `even_ns` and the returned time are in nanoseconds since the start of the load.
+    /// With recorded times, `even_ns` has no effect.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {
@@ -85,8 +85,8 @@ impl Schedule {
                 }
                 let segment = &segments[*on];
                 let more = (count - segment.before).max(0.0);
-                // Solves rate × x + slope × x² / 2 = more for x. This form of the solution of the quadratic equation
-                // also works if the slope is 0.
+                // Solves `rate` × x + `slope` × x² / 2 = `more` for x. This form of the solution of the quadratic
+                // equation also works if the slope is 0.
                 let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
                     true => 2.0 * more / (segment.rate + root),
@@ -99,8 +99,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the end of the recorded times, nanoseconds since the start. The end is one mean gap after the last
-    /// recorded time.
+    /// Returns the end of the recorded times, nanoseconds since the start. The recorded times end one mean gap after
+    /// the last of them.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         let Self::Recorded { at_ns, .. } = self else { return None };
         let last = *at_ns.last().filter(|last| **last < NEVER_NS)?;

@@ -1,7 +1,7 @@
 //! Self-similar arrivals from many independent on-off sources. The lengths of the on and off periods are Pareto
-//! distributed with α = 3 − 2H. The sum of the sources is therefore asymptotically self-similar with Hurst parameter H
-//! (Willinger, Taqqu, Sherman and Wilson, "Self-similarity through high-variability", 1997). While k sources are on,
-//! arrivals form a Poisson process with k times the rate of one source.
+//! distributed with α = 3 − 2H. With such lengths, the sum of many sources is asymptotically self-similar with Hurst
+//! parameter H (Willinger, Taqqu, Sherman and Wilson, "Self-similarity through high-variability", 1997). While k
+//! sources are on, arrivals form a Poisson process with k times the rate of one source.
 
 use fastrand::Rng;
 

@@ -1,8 +1,8 @@
 //! Blocks of connections in the closed loop (A. Jones, A. Deshpande, *Windows Sockets 2.0*, 2000). This file sets the
-//! times at which each connection is opened, sends and is closed. A block sends on one of its connections, pauses, then
-//! sends on the next connection. Each connection therefore sends once per period. The period is the pause times the
-//! number of connections in a full block, also for a smaller last block. If an answer is late, its connection misses a
-//! period, as in the article.
+//! times at which each connection is opened, sends and is closed. The client sends on one connection of a block,
+//! pauses, then sends on the next connection of the block. Each connection therefore sends once per period. The period
+//! is the pause times the number of connections in a full block, also for a smaller last block. If an answer is late,
+//! its connection misses a period, as in the article.
 //!
 //! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
 //! 1 + x messages, where x is `sends_per_connection`; 0 stands for no limit. When all messages are answered, the client
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_block_keeps_to_its_rate() {
         // There are two blocks of 10 connections. Each block has a rate of 40,960 B/s, so it sends 10 messages per
-        // second. Each connection thus sends once per second.
+        // second. Each of the 10 connections of a block thus sends once per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);

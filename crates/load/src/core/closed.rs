@@ -3,16 +3,17 @@
 //! these steps: connect, send one request, receive the answer, close.
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
-//! and then the server has the connection in TIME_WAIT ([`super::closing`]). The client meanwhile connects again. If
-//! the server does not agree, the client sends the first FIN, and the client has the connection in TIME_WAIT. If
-//! connections in TIME_WAIT then use up the client's ports, the failed connects count as `client_ports`.
+//! and then the server has the connection in TIME_WAIT ([`super::closing`]). The client does not wait for the server's
+//! FIN before it connects again. If the server does not agree, the client sends the first FIN, and the client has the
+//! connection in TIME_WAIT. If connections in TIME_WAIT use up the client's ports, the failed connects count as
+//! `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
     /// Connects all clients at once, or at a limited rate. Without a limit, the connects of clients with a think time
-    /// are spread over one think time. The spacing of their requests is thus steady from the start.
+    /// are spread over one think time. The requests of clients with a think time are thus evenly spaced from the start.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);

@@ -3,10 +3,10 @@
 //! connection keeps its number until the server's FIN arrives. Until the FIN arrives, the connection's client uses
 //! another connection with another number, so no client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client. A worker of a server that does so stays occupied until the client
-//! closes. The generator recognizes this kind of server when a FIN is late for the first time. After a late FIN, the
-//! generator closes connections itself. About once a second, the generator waits for one FIN, to see whether the server
-//! now closes.
+//! Some servers leave the close to the client. On a server that leaves the close to the client, a worker stays occupied
+//! until the client closes. The generator recognizes that a server leaves the close to the client when a FIN is late
+//! for the first time. After a late FIN, the generator closes connections itself. About once a second, the generator
+//! waits for one FIN, to see whether the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

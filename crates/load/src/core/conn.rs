@@ -25,8 +25,8 @@ pub(super) enum State {
 /// State of a connection number, and of the connection that uses it now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conn {
-    /// Time at which the connection's timer expires. The heap of timers may have an entry with an earlier time. When
-    /// that earlier time comes, the timer is only set again.
+    /// Time at which the connection's timer expires. The connection's entry in the heap of timers may have an earlier
+    /// time. When an early entry of the heap expires, the timer is only set again, to `deadline_ns`.
     pub(super) deadline_ns: u64,
     /// Time when the connect started. During a handshake, the time when the connection was established. In an open
     /// loop, the time of the last send.

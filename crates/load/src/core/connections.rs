@@ -73,7 +73,8 @@ impl Core {
         }
     }
 
-    /// Handles an entry in the heap of timers whose time has come.
+    /// Handles an expired entry of connection `conn` in the heap of timers. If the connection's own deadline is later,
+    /// sets the timer again.
     pub(super) fn fire<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.deadline_ns > ops.now() {
@@ -238,9 +239,8 @@ impl Core {
         thinks.then_some(c.deadline_ns)
     }
 
-    /// Handles the loss of a connection. The requests in flight on this connection count as failed. An exception is a
-    /// keep-alive race (the server closed an idle connection just when a request was sent), after which requests may be
-    /// sent again.
+    /// Handles the loss of a connection. The requests in flight on this connection count as failed. After a keep-alive
+    /// race (the server closed an idle connection just when a request was sent), requests may be sent again instead.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let established = self.conns[conn as usize].state != State::Handshaking;
         if established && matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse) {
@@ -290,8 +290,8 @@ impl Core {
         }
     }
 
-    /// Returns true if the connection ended in the middle of a response. After such an end, the response to the oldest
-    /// request is incomplete, and later requests have no response.
+    /// Returns true if the connection ended in the middle of a response. A cut response belongs to the oldest request,
+    /// and later requests have no response.
     fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && self.conns[conn as usize].in_flight > 0
@@ -318,8 +318,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Replaces a connection that ended without a failure. If its client has a think time, the new connect follows at
-    /// `due_ns`.
+    /// Replaces a connection that ended without a failure. If the connection's client has a think time, the new connect
+    /// follows at `due_ns`.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         match &self.mode {
             _ if self.draining && !self.has_rest() || self.task.blocks.is_some() => {}

@@ -4,7 +4,7 @@
 use super::due_clock::DueClock;
 use super::task::Think;
 
-/// Distribution of the first connects over the connect timeout T.
+/// Schedule that spreads the first connects evenly over the connect timeout T.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,

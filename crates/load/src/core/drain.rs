@@ -1,6 +1,6 @@
 //! The drain, which ends a load: no new requests start, and the load ends when all requests are answered.
 //!
-//! In some protocols, answers belong to requests only by their order. If a server sends two answers per request, the
+//! In some protocols, answers belong to requests only by their order. If a server sends two answers to one request, the
 //! client then takes the second one for the answer to another request. Surplus answers arrive even after all requests
 //! are answered, so the drain waits a little longer for them.
 
@@ -10,8 +10,8 @@ use crate::driver::Ops;
 use crate::record::Record;
 
 /// Time to wait for surplus answers, as a multiple of the mean response time. If a server delays its second answers,
-/// the client measures this delay as the response time of every other request. The delay is thus about twice the mean
-/// response time.
+/// the client measures this delay as the response time of every other request. The mean response time is thus about
+/// half of the delay.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. A client that sends nothing more acknowledges after 40 ms, so
@@ -46,14 +46,15 @@ impl Core {
         self.draining && (self.is_done() && now_ns >= self.listen_end_ns() || now_ns >= self.drain_end_ns)
     }
 
-    /// Returns the time at which the drain ends. While requests are unanswered, returns the latest possible end.
+    /// Returns the time at which the drain ends. While requests are unanswered, returns the latest time at which the
+    /// drain may end.
     pub(crate) fn drain_end_ns(&self) -> u64 {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of the recorded times if all recorded requests that are due have been started. In this case, the
-    /// measured window ends with the recorded times, so that a late command of the conductor (controlling process) does
-    /// not lower the rate.
+    /// Returns the time at which the recorded requests end, if all recorded requests that are due have been started.
+    /// Once all due recorded requests have been started, the measured window ends with the recorded times, and not with
+    /// the conductor's command. A late command of the conductor thus does not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),
@@ -66,8 +67,8 @@ impl Core {
         self.in_flight == 0 && !self.has_rest()
     }
 
-    /// Returns the end of the wait for surplus answers. The wait begins at the last answer or at the start of the
-    /// drain, whichever is later.
+    /// Returns the end of the wait for surplus answers. The wait for surplus answers begins at the last answer or at
+    /// the start of the drain, whichever is later.
     fn listen_end_ns(&self) -> u64 {
         let begin_ns = self.drain_end_ns.saturating_sub(self.task.drain_ns);
         if self.open > 0 { self.answered_ns.max(begin_ns).saturating_add(self.listen_ns) } else { 0 }
@@ -84,7 +85,7 @@ impl Core {
     }
 
     /// At the end of the measured window, records how long each request in flight has been waiting. Without the waiting
-    /// times of these requests, no percentile would show a stall at the end of the measured window.
+    /// times of requests in flight, no percentile would show a stall at the end of the measured window.
     pub(super) fn record_under_way(&mut self, now: u64) {
         self.each_open(
             |record, request| record.request_under_way(now, request),

@@ -1,6 +1,7 @@
-//! Clock that yields the due times of requests. Requests that are due but not started are not stored. Instead, two
-//! copies of the arrival process run. The first copy counts the due requests, and the second copy yields the due time
-//! of the oldest waiting request. Even if a server stalls for minutes, the waiting requests thus need no memory.
+//! Clock that yields the due times of requests. Requests that are due but not started are not stored. Two copies of the
+//! arrival process run in place of a list of waiting requests. The first copy of the process counts the due requests,
+//! and the second copy yields the due time of the oldest waiting request. Even if a server stalls for minutes, the
+//! waiting requests thus need no memory.
 
 use crate::arrivals::Arrivals;
 
@@ -28,7 +29,7 @@ impl DueClock {
         Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, changed: false }
     }
 
-    /// Sets the start of the clock to `origin_ns`. No request may have been taken before this call.
+    /// Sets the start of the clock to `origin_ns`. Must be called before the first due request is taken.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
         self.origin_ns = origin_ns;
@@ -71,8 +72,8 @@ impl DueClock {
         self.due.is_recorded()
     }
 
-    /// Returns the number of recorded requests that are due but not started. These requests also start during the
-    /// drain, so that every recorded request is sent.
+    /// Returns the number of recorded requests that are due but not started. Recorded requests that are due also start
+    /// during the drain, so that every recorded request is sent.
     pub(super) fn recorded_waiting(&self) -> u64 {
         if self.is_recorded() { self.waiting } else { 0 }
     }
@@ -106,6 +107,6 @@ impl DueClock {
     }
 }
 
-/// Maximum number of due requests that are started in one pass. Because of the limit, even a generator that is far
-/// behind reads answers between two passes.
+/// Maximum number of due requests that are started in one pass. Without a maximum, a generator that is far behind would
+/// send for a long time without reading answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

@@ -72,8 +72,8 @@ fn requests_behind_an_announced_close_are_sent_again() {
     let t = &part.total;
     assert_eq!((t.error_count(), t.unanswered), (0, 0), "{t:?}");
     assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
-    // With 4 workers, 64 requests of 1 ms each take 16 ms. The longest response times also include the wait for another
-    // connection.
+    // With 4 workers, 64 requests of 1 ms each take 16 ms. The longest response times also include the wait of an
+    // unprocessed request for another connection.
     let response = part.histograms["response"].summary();
     assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
 }
@@ -91,7 +91,7 @@ fn think_time_goes_on_when_the_server_closes_the_connection() {
 }
 
 /// Runs a load whose mean think time equals the keep-alive timeout. Some requests are therefore sent just when the
-/// server closes.
+/// server closes their idle connection.
 fn racing(method: &str) -> LoadPart {
     let think = ThinkTime { mean_ms: 100.0, exponential: true };
     let mut plan = LoadPlan {
@@ -107,7 +107,7 @@ fn racing(method: &str) -> LoadPart {
 fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("GET").total;
     // A keep-alive race occurs if a think time ends during the 2 ms (one round trip) around the keep-alive timeout. The
-    // share of think times that end in this period is exp(-1) × 2 ms / 100 ms = 0.7 %.
+    // share of think times that end in the 2 ms around the timeout is exp(-1) × 2 ms / 100 ms = 0.7 %.
     let share = t.keep_alive_races as f64 / t.completed as f64;
     assert!((0.003..0.012).contains(&share), "{share}");
     assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");

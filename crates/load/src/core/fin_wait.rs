@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 /// Maximum time to wait for the FIN of a server that is known to close connections, nanoseconds. If a thread of the
 /// server loses its CPU between its answer and its close, the FIN comes only after tens of milliseconds.
 const KNOWN_WAIT_NS: u64 = 100_000_000;
-/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client makes this
-/// test if the server has not closed a connection so far, or has left the last close to the client. On an idle machine,
-/// a FIN comes within 0.1 ms after the answer.
+/// Maximum time to wait for a FIN to test whether the server closes connections, nanoseconds. The client waits for a
+/// test if the server has never closed a connection first, or did not do so in the last test. On an idle machine, a FIN
+/// comes within 0.1 ms after the answer.
 const TRIAL_WAIT_NS: u64 = 10_000_000;
 /// Interval between two tests of whether a server that usually leaves the close to the client now closes connections,
 /// nanoseconds. Tests of [`TRIAL_WAIT_NS`] at this interval occupy one worker of the server for 1 % of the time.
@@ -31,8 +31,8 @@ pub(super) enum Closer {
     /// No wait for a FIN has ended so far, so it is not known which side closes.
     Unknown,
     Server,
-    /// The client closes first. After the time `trial_ns`, the first connection whose end is announced waits for the
-    /// server's FIN, to test whether the server now closes connections.
+    /// The client closes first. The next test of whether the server now closes connections is due at `trial_ns`. The
+    /// first connection whose end is announced after this time then waits for the server's FIN.
     Client {
         trial_ns: u64,
     },
@@ -40,7 +40,7 @@ pub(super) enum Closer {
 
 impl Closer {
     /// Returns the variant in which the client closes first. The next test of whether the server closes follows after
-    /// one interval.
+    /// [`TRIAL_INTERVAL_NS`].
     pub(super) fn client(now_ns: u64) -> Self {
         Self::Client { trial_ns: now_ns + TRIAL_INTERVAL_NS }
     }

@@ -56,8 +56,8 @@ struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// First slot (memory for one request) that has not been used since the connect. Because of the index `fresh`, the
-    /// slots need not be linked with each other at every connect.
+    /// First slot (memory for one request) that has not been used since the connect. Without the index `fresh`, each
+    /// new connection would have to link all its slots into a list of free slots.
     fresh: u16,
 }
 
@@ -114,7 +114,7 @@ impl InFlight {
     }
 
     /// Handles a part of an answer that is not yet complete. Stores the time of the answer's first byte if none is
-    /// stored. Returns the request if the part has the answer's first byte, or if events of the answer arrived.
+    /// stored. Returns the request if this part contains the answer's first byte, or if events of the answer arrived.
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;

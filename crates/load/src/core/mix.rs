@@ -24,7 +24,7 @@ enum Selection {
     /// index, the first follows.
     Recorded(Box<[u16]>, usize),
     /// Requests in random order. Each round has all requests in a new order. The second value is the number of requests
-    /// used in the current round.
+    /// that were taken from the shuffled list in the current round.
     Shuffle(Box<[u16]>, usize),
 }
 

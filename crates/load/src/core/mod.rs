@@ -1,11 +1,11 @@
 //! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
 //! the same connection engine works with every driver and with the simulator. The connection engine is compiled once
 //! per driver. The connection engine calls the protocol's sessions through dynamic dispatch, which takes some
-//! nanoseconds per request. If the connection engine were compiled once per protocol as well, every build would take a
-//! minute longer.
+//! nanoseconds per request. If the connection engine were also compiled once for each protocol, every build would take
+//! a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
-//! All later steps are the same for all three: see [`requests`] and [`connections`].
+//! All later steps are the same for all three kinds of load: see [`requests`] and [`connections`].
 
 mod alias;
 mod batching;
@@ -112,7 +112,7 @@ impl Core {
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
         // Requests of a sequence may need values that earlier requests on the same connection captured. Requests of a
-        // sequence are therefore not sent again on a new connection.
+        // sequence are therefore not sent again on a new connection, which lacks the captured values.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
@@ -162,7 +162,7 @@ impl Core {
         }
     }
 
-    /// Sets the start time of the task to `origin_ns`. Nothing may have been started before this call.
+    /// Sets the start time of the task to `origin_ns`. Must be called before any connect or request is started.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         self.task.origin_ns = origin_ns;
         self.tuned.0 = origin_ns;

@@ -1,6 +1,7 @@
 //! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection,
 //! or waits for one while the pool grows. If the pool cannot grow, the request is sent on a busy connection that has
-//! room in its pipeline. No request is skipped. If a request never gets a connection, it counts as due but not as sent.
+//! room in its pipeline. The generator does not skip a request because the server is slow. If a request never gets a
+//! connection, it counts as due but not as sent.
 
 use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
@@ -8,8 +9,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
-/// hundreds of requests may wait. Opening a connection for each waiting request would take longer than the pause, and
-/// would thus cause the next pause.
+/// hundreds of requests may wait. Opening a connection for each waiting request would take longer than such a pause,
+/// and would thus cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -41,7 +42,7 @@ impl Core {
         }
     }
 
-    /// Takes the requests that are due, but at most as many as fit on one connection. Returns the number of these
+    /// Takes the requests that are due, but at most as many as fit on one connection. Returns the number of taken
     /// requests.
     #[inline]
     fn take_due(&mut self, now: u64) -> u32 {
@@ -58,8 +59,8 @@ impl Core {
         depth
     }
 
-    /// Starts all recorded requests that are due by the end of the measured window. If it did not start them, a
-    /// generator thread that is late would not send the last recorded requests.
+    /// Starts all recorded requests that are due by the end of the measured window. Without this function, a late
+    /// generator thread would not send the last recorded requests.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {
@@ -67,8 +68,8 @@ impl Core {
         }
     }
 
-    /// Opens a connection for a waiting request. If none can be opened, sends the request on a busy connection with
-    /// room.
+    /// Opens a connection for a waiting request. If no connection can be opened, sends the request on a busy connection
+    /// with room.
     pub(super) fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
         if !self.grow(ops)
             && let Some(conn) = self.next_with_room()
@@ -78,7 +79,7 @@ impl Core {
     }
 
     /// Finds busy connections with room for another request, and returns the connection that was listed first. Returns
-    /// `None` if there is no such connection.
+    /// `None` if no busy connection has room.
     fn next_with_room(&mut self) -> Option<u32> {
         loop {
             let conn = self.pool()?.with_room.pop_front()?;

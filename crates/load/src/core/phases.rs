@@ -9,8 +9,9 @@ impl Core {
     /// Records the start of a phase that the conductor (controlling process) ordered for `at_ns`, unless this start is
     /// already recorded. Connections are not changed, because the caller may just be handling an event of a connection.
     ///
-    /// A thread that was not scheduled on a CPU reads the command late. The thread did nothing in the meantime, so the
-    /// ordered time counts as the start. Agents (generator processes) that compete for a CPU thus have the same window.
+    /// A thread that was not scheduled on a CPU reads the command late. A late thread did nothing before it read the
+    /// command, so the ordered time counts as the start. With the ordered time, agents (generator processes) that
+    /// compete for a CPU have the same measured window.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);
         if phase == Phase::Drain && self.in_flight == 0 {

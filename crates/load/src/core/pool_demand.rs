@@ -1,7 +1,8 @@
 //! Estimates the number of connections that the pool of an open loop needs: the recent arrival rate times the recent
 //! response time (Little's law). Arrival rate and response time are measured in consecutive short windows. If the
 //! server pauses, many requests wait. A new connection for each waiting request would be a storm of connects that the
-//! generator itself causes. After the pause, the existing connections can carry all waiting requests.
+//! generator itself causes. New connections are not needed: after the server's pause, all waiting requests can be sent
+//! on the existing connections.
 
 /// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
@@ -9,7 +10,7 @@ pub(super) const MIN_ALLOWED: u64 = 128;
 /// response times vary.
 const MARGIN: f64 = 2.0;
 /// Maximum factor by which the allowed number of connections grows from window to window. After a single pause of the
-/// server, late answers affect one or two windows. A slow server affects all windows.
+/// server, late answers affect one or two windows. A server that is always slow delays answers in all windows.
 const MAX_GROWTH_PER_WINDOW: u64 = 4;
 /// Minimum length of a window, nanoseconds.
 const MIN_WINDOW_NS: u64 = 20_000_000;
@@ -64,7 +65,8 @@ impl PoolDemand {
 
     /// Records an answer that came `took_ns` after its request was sent, while the pool has `open` connections. A
     /// window ends when its minimum length has passed and at least as many answers have come as there are connections.
-    /// Returns the growth of the largest number of unneeded connections.
+    /// If the pool has more unneeded connections than in any earlier window, returns by how many more. Otherwise
+    /// returns 0.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;

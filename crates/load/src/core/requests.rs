@@ -48,8 +48,9 @@ impl CompletionSink<'_> {
             return true;
         }
         if is_unprocessed(done) {
-            // The newest requests on a connection are sent last, and a server leaves the newest requests unprocessed.
-            // While any request is unsent, an unprocessed request therefore counts as unsent.
+            // The newest requests on a connection are sent last, and these are also the requests that a closing server
+            // has not processed. While a request on the connection is unsent, each unprocessed request counts as
+            // unsent.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.unprocessed(done);
@@ -103,7 +104,7 @@ impl Core {
         true
     }
 
-    /// Sends the bytes that the session has ready.
+    /// Sends the bytes that the connection's protocol session has ready.
     #[inline]
     pub(super) fn flush<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let session = self.sessions.session(conn as usize);
@@ -203,8 +204,8 @@ impl Core {
         }
     }
 
-    /// For answers that are not yet complete, stores the time of the first byte, and records events that arrived. An
-    /// answer in one piece needs neither step.
+    /// For answers that are not yet complete, stores the time of the first byte, and records events that arrived. For
+    /// an answer in one piece, nothing is stored or recorded here.
     #[inline]
     fn mark_begun_answers(&mut self, now: u64, conn: u32) {
         let c = &mut self.conns[conn as usize];
@@ -306,8 +307,8 @@ impl Core {
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
         }
-        // The session may have bytes to send: a request may need several exchanges (such as parts of a record), and
-        // some bytes belong to no request.
+        // The session may have more bytes to send. A request may need several exchanges (such as parts of a record),
+        // and some bytes belong to no request.
         self.flush_unasked(ops, conn);
         self.take_over(ops);
     }
@@ -323,7 +324,7 @@ impl Core {
     }
 
     /// Calls a function with the session of a connection, and records the requests that the session reports as
-    /// completed. Returns the function's result, and the number of requests that ended.
+    /// completed. Returns the result of `call`, and the number of requests that ended.
     #[inline]
     fn record_completions<T>(
         &mut self,

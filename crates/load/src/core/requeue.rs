@@ -1,5 +1,5 @@
 //! Requests that are sent again on another connection, because the server did not process them. There are three kinds
-//! of such requests:
+//! of requests that are sent again:
 //!
 //! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
 //!   processed. In HTTP/2, the streams of unprocessed requests come after the last stream that a GOAWAY frame names. In
@@ -26,7 +26,8 @@ use crate::driver::{Ops, Start};
 const MAX_RESENDS: u8 = 5;
 /// Maximum number of suspected keep-alive races that are accepted for each connection that the server closed while
 /// idle, or without reading its requests. With a think time equal to the keep-alive timeout, we measured 1.8 races per
-/// closed idle connection with HAProxy, and up to 0.7 with nginx. With other think times, races are much rarer.
+/// closed idle connection with HAProxy, and up to 0.7 with nginx. If the think time differs from the keep-alive
+/// timeout, keep-alive races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
 /// Number of suspected keep-alive races that are always accepted. [`MAX_RACES_PER_IDLE_END`] allows further races.
 const FREE_RACES: u64 = 8;
@@ -44,9 +45,9 @@ pub(super) fn is_redirected(done: &Done) -> bool {
 }
 
 /// If the server gave up the idle connection without reading the request, returns the request, so that it can be sent
-/// again. An example is an answer with status 408. Returns `None` in any other case, and if the request was already
-/// sent again [`MAX_RESENDS`] times. `idle_ns` is the time for which the connection had been idle; 0 if it had not been
-/// idle. `is_first` is true for the first request after this time.
+/// again. For example, an answer with status 408 shows that the server gave up the connection. Returns `None` in any
+/// other case, and if the request was already sent again [`MAX_RESENDS`] times. `idle_ns` is the time for which the
+/// connection had been idle; 0 if it had not been idle. `is_first` is true for the first request after the idle time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
@@ -100,8 +101,8 @@ impl Core {
         }
     }
 
-    /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a race, the server sends neither
-    /// a byte of an answer nor a reason, and has not read the requests.
+    /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a keep-alive race, the server
+    /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         if !ended || self.conns[conn as usize].state != State::Busy || self.server_said_why(conn) {
@@ -128,8 +129,8 @@ impl Core {
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it while several pipelined requests
-    /// waited. A server may close in this way even if it has received the pipelined requests, for example if it closes
-    /// each connection after some number of answers.
+    /// waited. A server that closes each connection after some number of answers does this even if it has received the
+    /// pipelined requests.
     fn is_between_answers(&self, conn: u32) -> bool {
         let c = &self.conns[conn as usize];
         self.resends_pipelined && c.has_answers() && c.in_flight.saturating_sub(c.unsent) > 1
@@ -142,13 +143,13 @@ impl Core {
         c.has_answers() && c.sent_bytes > 0 && ops.unreceived(conn) >= c.sent_bytes
     }
 
-    /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. Examples are a
-    /// reset, and a close by a server behind a proxy if the proxy had already received the requests.
+    /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. For example,
+    /// the connection may have been reset, or closed by a server behind a proxy that had already received the requests.
     ///
-    /// A server that fails requests by closing their connections would look the same. But keep-alive races happen only
-    /// by chance. A server with keep-alive races also closes other connections: idle connections after the same idle
-    /// time, or connections whose requests it has not received. If connections end more often than chance explains, the
-    /// requests on them count as failed.
+    /// A server that fails requests by closing their connections would look like a server with keep-alive races. But a
+    /// real keep-alive race needs a coincidence of a close and a request. A server with keep-alive races also closes
+    /// other connections: idle connections after the same idle time, or connections whose requests it has not received.
+    /// If busy connections end more often than chance explains, the requests on these connections count as failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);
         let is_possible = match c.idle_ns {

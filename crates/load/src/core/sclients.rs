@@ -3,12 +3,12 @@
 //! and another connect takes its place at once. A connect that is not established after T is closed and replaced at
 //! once. Whatever the server does, the offered rate is therefore at least D/T, and proportional to D.
 //!
-//! If a connect is refused, its descriptor is not used again until T has passed. The rate thus stays at D/T, and a dead
-//! server causes no storm of connects.
+//! If a connect is refused, its descriptor is not used again until T has passed. This rule keeps the offered rate at
+//! D/T, and a dead server causes no storm of connects.
 //!
-//! With an arrival process (which generalises the paper's think times), each arrival starts one connect on one of the D
-//! descriptors. The client gives up a connect after T and does not repeat it. If all D descriptors are connecting,
-//! arrivals wait, and count as due.
+//! The load plan may have an arrival process, which generalises the paper's think times. Each arrival then starts one
+//! connect on one of the D descriptors. The client gives up a connect after T and does not repeat it. If all D
+//! descriptors are connecting, arrivals wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -121,7 +121,7 @@ impl Core {
         self.sclients_freed(ops, conn);
     }
 
-    /// Takes over a connection on which the other process has sent a request.
+    /// Takes over a connection on which the establishing process has sent a request.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = self.sessions.session(conn as usize);
         session.reset();
@@ -130,8 +130,8 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // Puts the session into the state in which it waits for the answer. The other process has already sent the
-        // request, so the bytes that the session writes are discarded.
+        // Puts the session into the state in which it waits for the answer. The establishing process has already sent
+        // the request, so the bytes that the session writes are discarded.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}

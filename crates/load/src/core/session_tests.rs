@@ -61,8 +61,8 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // In the first case, a request gets no answer. In the other case, no request is in flight, and the server closes
-    // the connection at once.
+    // In the first case, a request gets no answer. In the second case (`ends`), no request is in flight, and the server
+    // closes the connection at once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -161,7 +161,8 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread that gets no CPU notices a new phase late. Events that wait at that moment belong to the new phase.
+/// A thread that gets no CPU notices a new phase late. Events that wait when the thread notices the phase belong to the
+/// new phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
@@ -218,8 +219,9 @@ fn classes_are_drawn_told_and_counted_apart() {
     assert!(Fixture::ready(1, 0.0, &[1.0]).part().classes.is_empty());
 }
 
-/// A request is due each millisecond, but the generator wakes up only after 6 ms. An earlier version sent each of the
-/// due requests by itself. An open loop then never had the load of a closed loop with the same pipeline.
+/// A request is due each millisecond, but the generator wakes up only after 6 ms. An earlier version of loadline sent
+/// each of the due requests by itself. An open loop of that version never had the load of a closed loop with the same
+/// pipeline.
 #[test]
 fn requests_of_an_open_loop_that_are_due_together_leave_together() {
     let (rate, arrival) = (1000.0, run::Arrival::Constant);

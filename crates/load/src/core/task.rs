@@ -27,8 +27,8 @@ pub(crate) struct Task {
     pub(crate) origin_ns: u64,
     /// True if the measured window begins together with the load.
     pub(crate) measured_from_begin: bool,
-    /// True if an experiment reads the counts for each of its slots (short periods). With slots (short periods), the
-    /// counts are published more often.
+    /// True if an experiment reads the counts for each of its slots (short periods). For such an experiment, the
+    /// generator threads publish their counts more often.
     pub(crate) slots: bool,
     /// Response times in each slot (short period) of an experiment; used by open loops.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
@@ -53,12 +53,11 @@ pub(crate) enum Shape {
     /// Open loop: due times, mean rate per second, maximum number of connections, and requests in flight per
     /// connection.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
-    /// The handling process of two-process S-Clients (sockets that connect again and again). The other process
-    /// establishes the connections.
+    /// The handling process of two-process S-Clients (sockets that connect again and again). The establishing process
+    /// passes its connections to the handling process.
     Handling { connections: u32, paced: bool },
-    /// S-Clients (sockets that connect again and again) ([`super::sclients`]): number of descriptors D, connect timeout
-    /// T, and maximum number of established connections in addition to the D descriptors. `phase` is the position of
-    /// the first connects within a gap.
+    /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
+    /// connections in addition to the D descriptors. `phase` is the position of the first connects within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

@@ -1,11 +1,11 @@
-//! A small protocol for tests, with features of TLS, HTTP/2 and request sets. The protocol has a handshake, answers in
-//! any order, single requests that fail, and pings at any time.
+//! A small protocol for tests, with features of TLS, HTTP/2 and request sets. The test protocol has a handshake,
+//! answers in any order, single requests that fail, and pings at any time.
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
-/// The protocol. In the handshake, the client sends `H`, the server `h`, and the client `F`. A request is `R`, its ID
-/// and its class. An answer is `A` and the ID. Instead of `A`, the server may send `X` (failed), `U` (not processed) or
-/// `T` (status 408). The client answers a ping `P` with `p`, a close `C` with `c`, and an error `E` with `e`. `M`
+/// The test protocol. In the handshake, the client sends `H`, the server `h`, and the client `F`. A request is `R`, its
+/// ID and its class. An answer is `A` and the ID. Instead of `A`, the server may send `X` (failed), `U` (not processed)
+/// or `T` (status 408). The client answers a ping `P` with `p`, a close `C` with `c`, and an error `E` with `e`. `M`
 /// begins an answer, and `B` is a close with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {

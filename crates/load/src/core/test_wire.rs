@@ -11,7 +11,7 @@ use crate::driver::{Completion, Ops, Sent};
 #[derive(Default)]
 pub(super) struct MemoryWire {
     pub(super) now_ns: u64,
-    /// Time that each send takes, nanoseconds. `now` does not include this time until the next `refresh`.
+    /// Time that each send takes, nanoseconds. `now` includes the time of a send only after the next `refresh`.
     pub(super) send_ns: u64,
     unseen_ns: u64,
     pub(super) writes: Vec<Vec<u8>>,
@@ -75,7 +75,7 @@ pub(super) struct Fixture {
 
 impl Fixture {
     /// Creates a closed loop with one client and up to `pipeline` requests in flight, and connects the client. The
-    /// measured window has begun.
+    /// measured window begins together with the load.
     pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let mut fixture = Self::with(Intensity::Closed { connections: 1, pipeline, think }, weights);
@@ -83,18 +83,18 @@ impl Fixture {
         fixture
     }
 
-    /// Starts a load with this intensity. The measured window has begun.
+    /// Starts a load with this intensity. The measured window begins together with the load.
     pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
         Self::speaking(intensity, &TestProtocol { mix })
     }
 
-    /// Starts a load with this intensity and this protocol. The measured window has begun.
+    /// Starts a load with this intensity and this protocol. The measured window begins together with the load.
     pub(super) fn speaking<C: proto::Client>(intensity: Intensity, client: &C) -> Self {
         Self::loading(&LoadPlan { intensity, ..LoadPlan::default() }, client)
     }
 
-    /// Starts the load that a load plan describes. The measured window has begun.
+    /// Starts the load that a load plan describes. The measured window begins together with the load.
     pub(super) fn loading(plan: &LoadPlan, client: &dyn proto::AnyClient) -> Self {
         let core = Core::new(crate::share::task(plan, 0, 0, 1000), client);
         let mut fixture = Self { core, wire: MemoryWire::default() };

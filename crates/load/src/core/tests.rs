@@ -74,9 +74,9 @@ fn a_pipeline_keeps_its_depth_in_flight() {
 
 #[test]
 fn a_stall_shows_in_the_open_loop_at_its_full_length() {
-    // The rate is 100 per second, the service time is 1 ms, and the server stalls for 2 s of 10 s. A fifth of all
-    // requests therefore waits for 1 s on average. If the generator measured from the time of sending, it would see
-    // only one slow request (coordinated omission).
+    // The rate is 100 per second, the service time is 1 ms, and the server stalls for 2 s of 10 s. The requests that
+    // become due during the stall are a fifth of all requests, and wait for 1 s on average. If the generator measured
+    // from the time of sending, it would see only one slow request (coordinated omission).
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(4_000_000_000, 6_000_000_000)],
@@ -87,8 +87,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
-    // With only one connection to the same server, answers are as late as before, mostly because requests wait before
-    // they are sent.
+    // With only one connection to the same server, response times are as long as with many, mostly because requests
+    // wait before they are sent.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
@@ -98,8 +98,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 
 #[test]
 fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
-    // While clients of a closed loop wait for an answer, they send nothing. If a window ends 0.9 s after the start of a
-    // stall, the measured window therefore contains no long response time.
+    // While clients of a closed loop wait for an answer, they send nothing. If the measured window ends 0.9 s after the
+    // start of a stall, the window contains no long response time, because the delayed answers come later.
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
@@ -222,8 +222,8 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// A server that never answers. The server accepts one connection, and a second connection fills its accept queue. Each
-/// further connect therefore lasts for the whole timeout T.
+/// A server that never answers. The server accepts one connection, and a second connection fills its accept queue. No
+/// further connect succeeds, so each lasts for the whole timeout T.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,

@@ -38,7 +38,8 @@ impl Core {
         }
     }
 
-    /// From `now` on, sets the rate of an open loop to `factor` times the planned rate. Does nothing for other loads.
+    /// From `now` on, sets the rate of an open loop to `factor` times the planned rate. Does nothing for loads other
+    /// than an open loop.
     pub(crate) fn change_rate(&mut self, now: u64, factor: f64) {
         if let Mode::Open(pool) = &mut self.mode
             && pool.dues.change_rate(now, factor)

@@ -8,7 +8,7 @@ use crate::LoadError;
 /// A row of [`DRIVERS`](super::DRIVERS).
 #[derive(Clone, Copy, Debug)]
 pub struct DriverSpec {
-    /// Value that selects this driver in a load plan. A plan file has the driver's `name` instead.
+    /// Value that selects this driver in a load plan. A plan file contains the driver's `name` in place of this value.
     pub io: Io,
     /// Name of the driver in plans and flags.
     pub name: &'static str,

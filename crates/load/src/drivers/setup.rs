@@ -23,9 +23,10 @@ pub(crate) struct Setup {
     /// True to set TCP_NODELAY. TCP_NODELAY is needed if a connection sends again before its earlier bytes are
     /// acknowledged.
     pub(crate) nodelay: bool,
-    /// True to acknowledge received data at once, without delay. Only the epoll driver supports this.
+    /// True to acknowledge received data at once, without delay. Only the epoll driver supports immediate
+    /// acknowledgements.
     pub(crate) quick_ack: bool,
-    /// Size of the receive buffer that is requested from the kernel, bytes. Only the epoll driver supports this.
+    /// Size of the receive buffer that is requested from the kernel, bytes. Only the epoll driver can set this size.
     pub(crate) receive_buffer: Option<u32>,
 }
 

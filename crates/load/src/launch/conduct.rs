@@ -17,7 +17,7 @@ const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
 /// Time from the start of a warm-up during which progress reports are more frequent, seconds. After 0.6 s, six rates,
 /// each over 0.1 s, are known, so frequent reports are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
-/// Interval between two progress reports that have details.
+/// Interval between two progress reports with details: failures, statuses and response times.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time to wait for a command before other events are handled. The wait ends at once when a command arrives.
 const COMMAND_WAIT: Duration = Duration::from_millis(10);
@@ -28,8 +28,8 @@ const DRAIN_COMMAND_WAIT: Duration = Duration::from_millis(1);
 /// (generator thread).
 pub(super) type Parts = Receiver<(u32, Result<LoadPart, LoadError>)>;
 
-/// Forwards commands and reports progress, until all shards (generator threads) have ended. Returns their merged
-/// results.
+/// Forwards commands and reports progress, until all shards (generator threads) have ended. Returns the merged results
+/// of all shards.
 pub(super) fn conduct(
     common: &LoadContext,
     control: &Receiver<AgentCommand>,
@@ -77,7 +77,7 @@ pub(super) fn conduct(
     failure.map_or(Ok(merged), Err)
 }
 
-/// Forwards a command to the shards (generator threads). Returns the phase that applies after the command.
+/// Forwards a command to the shards (generator threads). Returns the load's phase after the command.
 fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
     match command {
         AgentCommand::Enter { phase: next, at_ns } => {
@@ -119,7 +119,7 @@ fn detail(common: &LoadContext) -> TickDetail {
 pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time of the tick is read after the counts. If the time is before the start of the load, all counts are
+    // The time of the tick is read after the counts. If the tick's time is before the start of the load, all counts are
     // therefore from before the start, too.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
@@ -127,7 +127,7 @@ pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
 }
 
 /// Waits until the thread that watches the slots (short periods of an experiment) has ended, which may be after the end
-/// of the load. Returns earlier if the load is stopped.
+/// of the load. Does not wait for this thread if the load is stopped.
 pub(super) fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
     while !slots.is_finished() {
         let heard = control.recv_timeout(COMMAND_WAIT);

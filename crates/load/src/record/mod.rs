@@ -62,8 +62,8 @@ pub(crate) struct Record {
     pub(crate) measuring: bool,
     /// Number of response times in each bucket since the start of the load, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Time until the last byte of the answer. In an open loop, this time starts when the request is due. In a closed
-    /// loop, this time starts with the connect if each request has its own connection, and otherwise with the send.
+    /// Time until the last byte of the answer. In an open loop, the response time starts when the request is due. In a
+    /// closed loop, the response time starts with the send, or with the connect if each request has its own connection.
     pub(crate) response: Hist,
     /// Time from the send of a request to the last byte of its answer. `None` if this time would equal `response`.
     pub(crate) service: Option<Hist>,
@@ -115,7 +115,7 @@ pub(crate) struct Record {
     slot_times: SlotTimes,
     /// Maximum number of open connections, and the time at which it was reached, nanoseconds.
     most_open: (u64, u64),
-    /// Stalls of this thread. `None` unless the counts in each tenth of a second are recorded.
+    /// Stalls of this generator thread. `None` if the load plan does not ask for counts in each tenth of a second.
     pub(crate) held_up: Option<ThreadStalls>,
     origin_ns: u64,
     begin: Edge,
@@ -206,8 +206,9 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Returns the time at which a phase really started. The start was ordered for `at_ns`, and this thread noticed the
-    /// order at `now_ns`. The phase started at the ordered time or at the time of the last count, whichever is later.
+    /// Returns the time at which a phase really started. The phase was ordered to start at `at_ns`, and this thread
+    /// noticed the order at `now_ns`. The phase started at `at_ns`, or at the time of this thread's last count if that
+    /// is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
@@ -246,8 +247,8 @@ impl Record {
         }
     }
 
-    /// Adds the time since the last call to the integral of requests in flight over time. During this time, `in_flight`
-    /// requests were in flight.
+    /// Adds the time since the last call to the integral of requests in flight over time. Since the last call,
+    /// `in_flight` requests were in flight.
     #[inline]
     pub(crate) fn advance(&mut self, now_ns: u64, in_flight: u64) {
         if self.measuring {

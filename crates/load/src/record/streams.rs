@@ -87,8 +87,8 @@ impl StreamRecord {
         self.measuring = true;
     }
 
-    /// Ends the measured window. If a request is still waiting for its first event, its wait counts only if all
-    /// completed waits for a first event were shorter.
+    /// Ends the measured window. A request may still wait for its first event. Its wait so far counts only if it is
+    /// longer than all completed waits for a first event.
     pub(super) fn close(&mut self, now_ns: u64) {
         let longest_ns = self.first_event.histogram().max();
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);
@@ -104,7 +104,7 @@ impl StreamRecord {
         }
     }
 
-    /// Returns the counts, and the two histograms with their names.
+    /// Returns the counts of streams, and two named histograms: times to the first event, and gaps.
     pub(super) fn into_part(self) -> (StreamCounts, [(&'static str, Hist); 2]) {
         (self.counts, [("first_event", self.first_event), ("gap", self.gap)])
     }

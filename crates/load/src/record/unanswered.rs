@@ -78,8 +78,8 @@ impl Record {
         self.each_time(request, |times, start_ns| {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
-            // Adds each age to the histogram of the other end of the measured window. The two entries of an age thus
-            // cancel each other.
+            // Adds each age to the histogram of the other end of the measured window, too (`carried_in` or
+            // `under_way`). An age that is in both histograms thus cancels out.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });

@@ -182,8 +182,8 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             midway();
             std::thread::sleep(half);
             control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
-            // The load ends by itself. If this thread dropped the sender now, the load would stop before the end of its
-            // drain.
+            // The load ends by itself after its drain. If this thread dropped the sender now, the load would stop
+            // before the end of its drain.
             while control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }

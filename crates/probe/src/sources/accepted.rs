@@ -2,8 +2,8 @@
 //! connection. Clients cannot know which of their connections wait in the accept queue, and the server's own count may
 //! be wrong. Source: sock_diag(7).
 //!
-//! Only the listeners in the scope are counted. A reading of tens of thousands of connections takes milliseconds. This
-//! source therefore has a large budget: 10 ms of CPU time per sample.
+//! Only the listeners in the scope are counted. To read tens of thousands of connections takes milliseconds of CPU
+//! time. This source therefore has a large budget: 10 ms of CPU time per sample.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ struct Accepted {
 }
 
 /// Peer addresses of the connections. If the kernel's table changes during the reading, sock_diag may report a socket
-/// twice. A set counts the socket only once.
+/// twice. In a set, a socket that is reported twice counts only once.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,

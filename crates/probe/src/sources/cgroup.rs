@@ -1,9 +1,9 @@
 //! Quotas and limits of the control groups of the followed processes, in cgroup version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
-//! The limits of all ancestor groups apply, too. Quota, periods and throttling are therefore read from the group with
-//! the smallest quota. Memory limit and limit events are read from the group with the smallest memory limit. CPU time
-//! and memory use are read from the process's own group.
+//! The limits of all ancestor groups apply, too. Of a group and its ancestors, quota, periods and throttling are read
+//! from the group with the smallest quota. Memory limit and limit events are read from the group with the smallest
+//! memory limit. CPU time and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -92,7 +92,7 @@ struct Group {
     pids: Option<[Gauge; 2]>,
 }
 
-/// A number in a file: the number after a key, or the first number if there is no key.
+/// A number in a file of a control group: the number after `key`, or the file's first number if `key` is `None`.
 struct Gauge {
     file: RereadFile,
     key: Option<&'static str>,
@@ -117,7 +117,7 @@ impl Gauge {
 impl Group {
     fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
         // In version 1, a process may be in one group for CPU time (cpuacct) and in another group for the quota (cpu).
-        // The source then records no CPU time.
+        // If the two groups differ, the source records no CPU time.
         let of_group = |c: &&Controller| cpu.as_ref().is_none_or(|cpu| cpu.path() == c.path());
         let time = cpuacct.as_ref().filter(of_group).map(|c| match c.version {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
@@ -151,8 +151,8 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that apply. Quota and limit rarely change, so the source reads them only at
-    /// phase starts and ends.
+    /// Finds the lowest CPU quota and memory limit among the group and its parents. Quota and limit rarely change, so
+    /// the source reads them only at phase starts and ends.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;
@@ -287,7 +287,7 @@ fn quota(version: Version, folder: &Path) -> Option<f64> {
     (period > 0).then(|| quota as f64 / period as f64)
 }
 
-/// Returns the memory limit in bytes. Version 1 writes a number near 2^63 for no limit.
+/// Returns the memory limit in bytes. If there is no limit, control groups of version 1 write a number near 2^63.
 fn memory_limit(version: Version, folder: &Path) -> Option<f64> {
     let file = if version == Version::One { "memory.limit_in_bytes" } else { "memory.max" };
     let text = std::fs::read(folder.join(file)).ok()?;

@@ -16,7 +16,8 @@ pub(super) enum Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     version: Version,
-    /// Controllers of this hierarchy, such as `cpu`, in version 1. Version 2 has all controllers in one hierarchy.
+    /// Controllers of this hierarchy, such as `cpu`, in version 1. Control groups of version 2 have all controllers in
+    /// one hierarchy.
     controllers: Vec<String>,
     /// The group at the mount point. A container sees its own group at the mount point.
     group: String,
@@ -55,10 +56,11 @@ impl Controller {
     }
 }
 
-/// The groups of one process.
+/// The control groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroups {
-    /// Name of the process's group: the longest of its paths. Controllers of version 1 may have different paths.
+    /// Name of the process's group: the longest of its paths. In control groups of version 1, a process's path may
+    /// differ between controllers.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
     pub(super) cpuacct: Option<Controller>,

@@ -1,15 +1,16 @@
 //! Values of `tcp_info`, averaged over a sample of the connections of this side (server or load generator). sock_diag
 //! reads the values. Source: tcp(7), linux/tcp.h.
 //!
-//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. These sockets are practically
-//! random, because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the netlink
-//! socket ends the kernel's search. The cost therefore does not grow with the number of connections.
+//! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. The first sockets of the table
+//! are practically random, because a keyed hash of the addresses orders the table. The kernel filters by port, and
+//! closing the netlink socket ends the kernel's search. The cost of a search therefore does not grow with the number of
+//! connections.
 //!
-//! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
-//! exist. Each reading asks the kernel only for these connections, by their addresses. A sample with fewer than
-//! [`MAX_SAMPLED`] connections is replaced at the first phase start or end that comes at least a second after the
-//! sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever comes
-//! first.
+//! The search takes a millisecond even in an empty table. Because of this cost, a sample is kept as long as most of its
+//! connections exist. Each reading asks the kernel only for the connections of the sample, by their addresses. A sample
+//! with fewer than [`MAX_SAMPLED`] connections is replaced at the first phase start or end that comes at least a second
+//! after the sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever
+//! comes first.
 
 use std::io;
 
@@ -42,7 +43,7 @@ const IDS: &[&str] = &[
 ];
 /// Maximum number of connections in one sample.
 const MAX_SAMPLED: usize = 64;
-/// Minimum age of a sample before a new sample replaces it, nanoseconds. Exceptions: see the module documentation.
+/// Minimum age of a sample before a new sample replaces it, nanoseconds. The module documentation names the exceptions.
 const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
@@ -124,8 +125,8 @@ impl Connections {
             }
             self.sums = Sums::default();
         } else if !round.full && now_ns.saturating_sub(self.drawn_ns) < MIN_REDRAW_AGE_NS {
-            // The last search found no connection, and was less than a second ago. A search in each sample would exceed
-            // the budget of this source.
+            // The last search found no connection, and was less than a second ago. A search for connections in each
+            // sample would exceed the CPU time budget of this source.
             return Ok(());
         }
         self.drawn_ns = now_ns;

@@ -21,7 +21,7 @@ const IDS: &[&str] = &[
     "disk.flushes",
     "disk.flushing",
 ];
-/// Number of fields read per line, from the first count on. Kernel 5.5 added the last two.
+/// Number of fields read per line, from the first count on. Kernel 5.5 added the last two fields.
 const FIELDS: usize = 17;
 
 struct Disk {

@@ -12,7 +12,7 @@ use crate::source::Round;
 /// Maximum number of ended processes that keep their columns.
 const MAX_ENDED: usize = 32;
 /// Growing counters that are added up: page faults, CPU time, input and output, instructions, waits for a CPU, and
-/// context switches. Each counter has a group of columns ([`Group`]) and an index in this group.
+/// context switches. Each entry is one counter: its group of columns ([`Group`]), and its index in this group.
 const SUMMED: [(Group, usize); 11] = [
     (Group::Stat, 0),
     (Group::Stat, 1),
@@ -68,7 +68,7 @@ impl EndedProcesses {
         (self.sums, self.is_counted) = ([0.0; SUMMED.len()], false);
     }
 
-    /// Takes the columns of a closed process for reuse. Returns `None` if there are none.
+    /// Takes the columns of a closed process for reuse. Returns `None` if no columns are free.
     pub(super) fn spare_columns(&mut self) -> Option<Columns> {
         self.spare.pop()
     }
@@ -85,8 +85,8 @@ impl EndedProcesses {
         if ended == 0 && !self.is_counted {
             return;
         }
-        // The sums start with a row of zeros, before any process is added. The growth of a sum then equals everything
-        // that was added.
+        // The sums start with a row of zeros, before any process is added. Because of this row, the growth of a sum
+        // equals everything that was added.
         let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
         for _ in 0..merged {
             let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);
@@ -133,8 +133,9 @@ impl EndedProcesses {
 
     /// Closes the columns of a process and keeps them for reuse.
     fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
-        // The process has ended, so its threads have returned their room already.
-        // Each set of processes begins with the whole room, so room that an old set gives back does not count.
+        // The process has ended, so the numbers of open files and columns that its threads used are free already. Each
+        // set of processes begins with an unused [`ThreadRoom`], so what the threads of an old set give back does not
+        // count.
         let mut unused = ThreadRoom::WHOLE;
         member.threads.release(&mut unused);
         member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);

@@ -84,8 +84,8 @@ fn speed_of(known: &mut Vec<(Vec<u8>, Option<f64>)>, device: &[u8], round: &mut 
 }
 
 /// Returns the speed of an interface, converted from Mbit/s to bytes per second. Virtual interfaces (veth, tun) state a
-/// nominal speed that nothing enforces. This function ignores this speed, except for virtual interfaces that represent
-/// physical interfaces (bond, vlan, bridge, team).
+/// nominal speed that nothing enforces. This function ignores a nominal speed, except for virtual interfaces that
+/// represent physical interfaces (bond, vlan, bridge, team).
 fn read_speed(tree: &Tree, device: &str) -> Result<f64, String> {
     if tree.netns_pid().is_some() {
         return Err("sysfs shows the interfaces of another network namespace".into());

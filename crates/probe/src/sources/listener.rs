@@ -65,8 +65,8 @@ impl Source for Listeners {
 }
 
 impl Listeners {
-    /// Writes the length and the limit of a unix listener's accept queue. The kernel counts no drops for such a queue:
-    /// a connect(2) to a full queue waits, or fails with EAGAIN.
+    /// Writes the length and the limit of a unix listener's accept queue. The kernel counts no drops for the queue of a
+    /// unix listener: a connect(2) to a full queue waits, or fails with EAGAIN.
     fn tell_unix(&mut self, listen: &Address, round: &mut Round<'_>) {
         let (mut waiting, mut limit) = (0, 0);
         for told in &self.unix {

@@ -1,5 +1,5 @@
-//! Stall times (PSI) of the whole host, from /proc/pressure. Many kernels lack these files or have them disabled
-//! (`psi=1` on the kernel's command line enables them). Source: Documentation/accounting/psi.rst.
+//! Stall times (PSI) of the whole host, from /proc/pressure. Many kernels lack the files of /proc/pressure or have them
+//! disabled (`psi=1` on the kernel's command line enables them). Source: Documentation/accounting/psi.rst.
 
 use crate::Scope;
 use crate::family::Family;

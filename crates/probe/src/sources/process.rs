@@ -67,8 +67,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Writes the number of instructions of each running process. If instructions cannot be counted for one of these
-    /// processes, writes only the reason, because the sum over the other processes would be wrong.
+    /// Writes the number of instructions of each running process. If instructions cannot be counted for one running
+    /// process, writes only the reason, because the sum over the other processes would be wrong.
     fn put_instructions(&self, round: &mut Round<'_>) {
         let running = || self.members.iter().filter(|member| !member.ended);
         let reason = match sys::perf::counts_instructions() {
@@ -81,8 +81,8 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Starts to follow the processes `wanted`. The processes belong to an upstream if `behind` is true, and otherwise
-    /// to this side.
+    /// Starts to follow the processes `wanted`. The argument `behind` is true for processes of an upstream, and false
+    /// for processes of the observed side itself.
     fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>, behind: bool) {
         for pid in wanted.drain(..) {
             if round.process_set.holds(pid) {

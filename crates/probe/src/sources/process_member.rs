@@ -300,9 +300,9 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     field[17]
 }
 
-/// Returns the number of open descriptors. Since Linux 6.2, this number is the size of the folder. Older kernels report
-/// the size 0. On these kernels, the function counts the entries at phase starts and ends, and returns `None` at other
-/// samples.
+/// Returns the number of open descriptors. Since Linux 6.2, the size of the folder `/proc/PID/fd` is the number of open
+/// descriptors. Older kernels report the size 0 for this folder. If the folder's size is 0, the function counts the
+/// entries at phase starts and ends, and returns `None` at other samples.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {

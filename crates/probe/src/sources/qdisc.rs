@@ -1,4 +1,4 @@
-//! Queueing disciplines of all interfaces, by rtnetlink. Source: tc(8), linux/gen_stats.h.
+//! Counters of the queueing disciplines of all interfaces, read by rtnetlink. Source: tc(8), linux/gen_stats.h.
 
 use std::io;
 

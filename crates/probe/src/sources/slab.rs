@@ -1,7 +1,7 @@
 //! Kernel memory of sockets: the socket caches in /proc/slabinfo, which only root may read. Source: slabinfo(5).
 //!
-//! The kernel may merge caches whose objects have equal size. The objects of a missing cache are then counted under the
-//! name of another cache.
+//! The kernel may merge caches whose objects have equal size. The objects of a merged cache are counted under the name
+//! of another cache.
 
 use crate::Scope;
 use crate::family::Family;

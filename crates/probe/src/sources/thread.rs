@@ -116,7 +116,7 @@ struct Thread {
     alive: bool,
 }
 
-/// Space that is left for threads of all processes.
+/// Number of further threads that may be recorded, over all processes.
 pub(super) struct ThreadRoom {
     /// Number of further threads whose files may stay open between samples.
     files: usize,
@@ -127,7 +127,7 @@ pub(super) struct ThreadRoom {
 impl ThreadRoom {
     pub(super) const WHOLE: Self = Self { files: 256, edge_rows: 1024 };
 
-    /// Takes the columns of one thread without open files. Returns false if none are left.
+    /// Takes the columns of one thread without open files. Returns false if no further thread may have columns.
     fn take_edge_row(&mut self) -> bool {
         let is_left = self.edge_rows > 0;
         self.edge_rows -= usize::from(is_left);
@@ -193,7 +193,7 @@ impl Threads {
         whole.then(|| self.write_sums(writer, sums))
     }
 
-    /// Closes the files of all threads of an ended process. The threads keep their columns for now.
+    /// Closes the files of all threads of an ended process. The columns of the threads stay open for now.
     pub(super) fn release(&mut self, room: &mut ThreadRoom) {
         room.files += self.list.iter().filter(|t| t.files.is_some()).count();
         self.ended.extend(self.list.drain(..).filter_map(|t| t.slots));
@@ -341,8 +341,8 @@ impl Thread {
             writer.reopen(slots, THREAD, &instance);
             slots
         });
-        // Times are rounded down to whole microseconds. Otherwise, the digits of these times would be most of the text
-        // of a run file for a server with many threads.
+        // Times are rounded down to whole microseconds. With nanoseconds, the digits of the threads' times would be
+        // most of the text of a run file for a server with many threads.
         writer.put(slots, 0, (self.last.run_ns / 1000) as f64);
         writer.put(slots, 1, (self.last.delay_ns / 1000) as f64);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));
@@ -355,8 +355,8 @@ fn open(task: &Path, tid: u32) -> Option<(File, File)> {
     Some((File::open(folder.join("status")).ok()?, File::open(folder.join("schedstat")).ok()?))
 }
 
-/// Parses `66011 148785 2` (nanoseconds on a CPU, nanoseconds waiting for one, time slices). Returns the first two
-/// numbers.
+/// Parses `66011 148785 2` (nanoseconds on a CPU, nanoseconds waiting for one, time slices). Returns the time on a CPU
+/// and the time waiting for a CPU.
 fn schedstat(text: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = words(text).map(number);
     numbers.next().flatten().zip(numbers.next().flatten())

@@ -1,7 +1,7 @@
 //! Upstreams of the server's processes: the services that the server uses. sock_diag lists the sockets, and
-//! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. If the server
-//! keeps its upstream connections open, its descriptors are therefore searched only once, however many client
-//! connections it has.
+//! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. A server that
+//! keeps its upstream connections open thus has its descriptors searched only once. The number of its client
+//! connections does not matter.
 //!
 //! A CPU quota may limit an upstream, so this source also reads the quotas of the control groups of its processes.
 //!
@@ -37,15 +37,15 @@ const MAX_QUOTA_PROCESSES: usize = 16;
 const MAX_DEPTH: u32 = 3;
 /// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 64;
-/// Maximum number of connections that are read, not counting connections to the server's own port. A host may have any
-/// number of connections.
+/// Maximum number of connections that are read, not counting connections to the server's own port. A limit is needed
+/// because a host may have any number of connections.
 const MAX_ENDS: usize = 16_384;
 /// Maximum number of known connections for which traffic is read. If more connections are known, no traffic is read,
 /// because the kernel takes a lock to report the traffic on each connection.
 const MAX_DESCRIBED: usize = 1024;
 
-/// One upstream: its address, and the processes that listen there. `behind` also says whether the server or another
-/// upstream connects to this upstream.
+/// One upstream: its address, and the processes that listen there. The field `behind` also says who connects to this
+/// upstream: the server, or another upstream.
 struct Step {
     to: Address,
     behind: Upstream,
@@ -117,7 +117,7 @@ impl Source for UpstreamChain {
 struct ConnectionEnd {
     /// Inode of the socket.
     inode: u32,
-    /// Address of the other end.
+    /// Address of the connection's other end.
     to: Address,
     traffic: Option<Traffic>,
 }

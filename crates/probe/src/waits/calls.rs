@@ -1,7 +1,7 @@
 //! System calls in which threads wait, with their numbers on each architecture. Source:
 //! arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of the kernel.
 
-/// Kind of a system call in which threads wait. The kind determines the meaning of the call's arguments.
+/// Kind of a system call in which threads wait. The kind of a system call determines the meaning of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     /// `futex(address, operation, value, …)`.

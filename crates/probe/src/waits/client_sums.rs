@@ -3,8 +3,8 @@
 use run::ClientConnections;
 
 /// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. This type assumes that each count
-/// changes evenly between two readings. The means of requests therefore cover the same rounds as the means of threads,
-/// even while the load grows.
+/// changes evenly between two readings. With this assumption, the mean numbers of requests cover the same rounds as the
+/// mean numbers of threads, even while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,
@@ -16,14 +16,14 @@ pub(super) struct ClientSums {
 }
 
 impl ClientSums {
-    /// Adds a reading. `rounds` is the number of rounds so far, including the round of this reading. The first reading
-    /// is also used for earlier rounds.
+    /// Adds the counts of clients' connections from one reading. `rounds` is the number of rounds so far, including the
+    /// round of this reading. The first reading is also used for earlier rounds.
     pub(super) fn add(&mut self, rounds: u64, counts: [f64; 5]) {
         let (rounds_before, before) = self.last.unwrap_or((0, counts));
         let new = rounds.saturating_sub(rounds_before) as f64;
         for ((sum, count), before) in self.sums.iter_mut().zip(counts).zip(before) {
             // The count changes evenly between both readings. In the k-th of the `new` rounds, the count is before +
-            // (count - before) * k / new. This line adds the closed form of the sum over these rounds.
+            // (count - before) * k / new. This line adds the closed form of the sum over the `new` rounds.
             *sum += new * before + (count - before) * (new + 1.0) / 2.0;
         }
         self.readings += 1;
@@ -31,8 +31,8 @@ impl ClientSums {
         self.last = Some((rounds, counts));
     }
 
-    /// Returns the means over `rounds` rounds, or `None` if there was no reading. The last reading is also used for the
-    /// rounds after it.
+    /// Returns the means over `rounds` rounds, or `None` if there was no reading. The last reading is also used for all
+    /// later rounds.
     pub(super) fn row(&self, rounds: u64) -> Option<ClientConnections> {
         let (rounds_read, last) = self.last?;
         let later = rounds.saturating_sub(rounds_read) as f64;
@@ -59,7 +59,7 @@ mod tests {
     fn requests_that_grow_have_the_mean_of_all_rounds() {
         assert_eq!(mean(&[], 3), None);
         assert_eq!(mean(&[(1, 30.0), (2, 60.0), (3, 90.0)], 3), Some(60.0), "each round has a reading");
-        // The count is 10, 20, 30, 40, 50, 60 in six rounds. Three of these rounds have a reading.
+        // The count is 10, 20, 30, 40, 50, 60 in six rounds. Three of the six rounds have a reading.
         assert_eq!(mean(&[(1, 10.0), (2, 20.0), (6, 60.0)], 6), Some(35.0));
         assert_eq!(mean(&[(3, 30.0), (4, 40.0)], 6), Some((3.0 * 30.0 + 3.0 * 40.0) / 6.0), "rounds before and after");
     }

@@ -1,10 +1,11 @@
 //! Counts the requests in progress on a server's connections, from the kernel's times and counts of segments.
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
-//! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
-//! that no request is in progress, because a later request would have acknowledged the response. Otherwise, the numbers
-//! of segments decide. These numbers are used only if nearly all connections fit one number of segments per request and
-//! one number per response.
+//! data in each direction, in ticks of up to 10 ms. If the last request and the last response came in one tick, an
+//! unacknowledged response shows that no request is in progress. A later request would have acknowledged the response.
+//! If the last request and the last response came in one tick and all responses are acknowledged, the numbers of
+//! segments decide. The numbers of segments are used only if nearly all connections fit one number of segments per
+//! request and one number per response.
 
 use sys::diag::{OtherConnection, Traffic};
 
@@ -18,8 +19,8 @@ const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns five numbers of connections. In order: open, with a request in progress, possibly with a request in
-/// progress, with unread data, and in the accept queue (`queued`).
+/// Returns how many of these connections are in each of five states: open, with a request in progress, possibly with a
+/// request in progress, with unread data, and in the accept queue (`queued`).
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -44,7 +45,7 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
         (0, _) => Some(false),
         (_, 0) => Some(true),
         _ if traffic.received_ms_ago != traffic.sent_ms_ago => Some(traffic.received_ms_ago < traffic.sent_ms_ago),
-        // A later request of the client would have acknowledged the response, so there is no later request.
+        // The server's last response is not yet acknowledged. A new request of the client would have acknowledged it.
         _ if traffic.unacknowledged > 0 => Some(false),
         _ => {
             let (request, response) = exchange?;
@@ -58,8 +59,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
 }
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. If times and acknowledgements
-/// do not decide about a connection, its counts of segments decide. The counts of segments are used only if times
-/// decide about some connections, and the counts agree with the times on all these connections.
+/// do not decide about a connection, its counts of segments decide. The counts of segments are used only if the times
+/// decide about some connections, and if the counts give the same answer for all of these.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -78,7 +79,7 @@ fn turned(connection: &OtherConnection) -> OtherConnection {
 }
 
 /// Returns true if the counts of segments show that a request is in progress, and false if they show that none is.
-/// Returns `None` if the counts fit neither state.
+/// Returns `None` if the counts do not show whether a request is in progress.
 fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     match ahead(turned.traffic.as_ref()?, kind) {
         0 => Some(false),
@@ -97,7 +98,8 @@ fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection]
 }
 
 /// Returns 0 if each request has its response, and `request * response` if one request has none yet. Any other result
-/// fits neither of these two cases. `request` and `response` are the numbers of segments per request and per response.
+/// does not fit `request` and `response`. `request` and `response` are the numbers of segments per request and per
+/// response.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }
@@ -145,13 +147,13 @@ mod tests {
 
     #[test]
     fn counts_tell_which_connections_await_a_reply_if_they_agree_with_times() {
-        // The last two connections await a reply. For one of these two connections, both times are in one tick.
+        // The last two connections await a reply. The last connection has the times of both directions in one tick.
         let idle = |ms_ago| connection(50, 50, ms_ago, 0);
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
         assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
-        // During the login, the process sent one segment more than it received. The counts of the idle first connection
-        // therefore look like a request in progress.
+        // During the login, the process sent one segment more than it received. This segment makes the counts of the
+        // idle first connection look like a request in progress.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use run::FutexKind;
 
-/// Number of bytes that are read from the memory just before the futex. These bytes contain the number of waiters of a
-/// condition variable.
+/// Number of bytes that are read from the memory just before the futex. For a condition variable, these 8 bytes contain
+/// the number of waiters.
 pub(super) const BYTES_BEFORE: u64 = 8;
 /// Number of bytes read for a futex, including those before it.
 pub(super) const BYTES: usize = 24;
@@ -37,7 +37,7 @@ pub(super) struct Wait {
 }
 
 /// Futexes for which threads wait. The key is the index of the futex's process in `Round::processes`, and the futex's
-/// address. The value is the system call ([`Wait`]) of one of these threads, and the number of these threads.
+/// address. The value is the system call ([`Wait`]) of one waiting thread, and the number of waiting threads.
 pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
 /// Kind and owner of a futex, as one reading shows them.
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(told(0x80, 0x8000_0010, 3, [0, 0, 0, 0, 0, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x80, 0x8000_0068, 3, [0; 6]), (FutexKind::OwnedMutex, Some(104)));
         assert_eq!(told(0x189, 0, 15, [0x31, 0, 0, 15, 0, 0]), (FutexKind::Semaphore, None));
-        // A condition variable of glibc has two groups of waiting threads. Each line tests one group.
+        // A condition variable of glibc has two groups of waiting threads. Each of the next two lines tests one group.
         assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
         assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
         // A parked thread of Rust, and memory without a recognisable lock.

@@ -34,8 +34,8 @@ pub(super) fn read(
     counted.filter_map(read).collect()
 }
 
-/// Returns the reading of the owner's thread if the futex still has this owner after the reading. Otherwise, returns
-/// `None`, because the thread may not have owned the futex at the moment of the reading.
+/// Returns the reading of the owner's thread if the futex still has this owner after the reading. If the owner has
+/// changed, returns `None`, because the thread may not have owned the futex when the thread was read.
 fn owner_if_same(owner: Option<ThreadSample>, again: Option<FutexSample>) -> Option<ThreadSample> {
     let owner_after = again?.owner;
     owner.filter(|thread| owner_after == Some(thread.tid))

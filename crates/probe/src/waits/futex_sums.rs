@@ -60,8 +60,8 @@ struct FutexSum {
     /// For each thread whose name is also the name of a user: weighted number of rounds in which the thread was active
     /// while users waited.
     active: BTreeMap<u32, f64>,
-    /// Number of times that each activity of the threads in `active` was seen. These numbers are used if the owner is
-    /// never known.
+    /// Number of times that each activity of the threads in `active` was seen. The numbers are used only if the owner
+    /// of the futex is never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
     kinds: BTreeMap<FutexKind, u64>,
     readings: u64,
@@ -73,7 +73,7 @@ struct FutexSum {
 #[derive(Debug, Default)]
 pub(super) struct FutexSums {
     futexes: BTreeMap<(u32, u64), FutexSum>,
-    /// Number of remembered users and active threads, over all futexes.
+    /// Number of entries for users of futexes and for active threads, summed over all futexes.
     users: usize,
 }
 

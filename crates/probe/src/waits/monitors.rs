@@ -15,8 +15,8 @@ const JAVA_ENTER: &str = "ObjectMonitor::enter(";
 /// thread_pthread.c of Ruby 2.6 to 3.4.
 const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
 /// Beginnings of the names of Ruby's functions that wait on a condition variable only for the interpreter lock. Some of
-/// these functions take the lock, and others return from a system call. Threads that sleep, or that wait for a `Mutex`
-/// or a `Queue`, have other functions at this position in the stack.
+/// the listed functions take the lock, and others return from a system call. Threads that sleep, or that wait for a
+/// `Mutex` or a `Queue`, have other functions in place of the listed functions.
 const RUBY_RETURNS: [&str; 11] = [
     "gvl_acquire",
     "gvl_yield",
@@ -62,7 +62,7 @@ impl MonitorSums {
     }
 }
 
-/// Returns the kind of lock that a thread waits for. Also returns the function outside of the runtime that wants this
+/// Returns the kind of lock that a thread waits for. Also returns the function outside of the runtime that wants the
 /// lock, if the stack shows the function.
 fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     if wants_ruby_lock(frames) {

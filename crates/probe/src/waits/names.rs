@@ -1,7 +1,7 @@
 //! Names of futexes: the global variable at the futex's address, and the function that waits for the futex.
 //!
-//! Opening a process to find names costs milliseconds. Stacks are therefore read only for a futex for which threads
-//! waited in several rounds, and first for the futex with most waiting threads.
+//! Opening a process to find names costs milliseconds. To save this time, stacks are read only for futexes for which
+//! threads waited in several rounds. The futex with most waiting threads comes first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,7 +14,8 @@ use super::round::{Round, ThreadSample};
 
 /// Minimum number of rounds in which at least two threads waited for a futex before stacks are read for the futex.
 const MIN_ROUNDS: u32 = 4;
-/// Maximum number of stacks that are read per futex. The most frequent function gives the name.
+/// Maximum number of stacks that are read per futex. The function that is most frequent in these stacks becomes the
+/// futex's name.
 const STACKS: u32 = 8;
 /// Maximum number of futexes for which stacks are read.
 const MAX_NAMED: usize = 8;
@@ -22,7 +23,7 @@ const MAX_NAMED: usize = 8;
 const MAX_GLOBALS: usize = 256;
 /// Maximum number of futexes whose rounds are counted.
 const MAX_COUNTED: usize = 1024;
-/// Number of bytes of a stack that are copied in one system call. The rest is read when needed.
+/// Number of bytes of a stack that are copied in one system call. The rest of a stack is copied when needed.
 const STACK_BYTES: usize = 4096;
 
 /// Beginnings of the names of modules whose functions wait on behalf of their callers: the C library and its thread
@@ -53,8 +54,8 @@ struct Named {
     kinds: BTreeMap<FutexKind, u32>,
 }
 
-/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. A fact is empty or
-/// unknown if nothing was found.
+/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. A text is empty and the
+/// kind unknown if nothing was found.
 #[derive(Debug, Default)]
 pub(super) struct FutexNames {
     /// Global variable at the futex's address.
@@ -88,7 +89,7 @@ impl Names {
     }
 
     /// Reads the stack of one waiting thread, for a futex of which fewer than [`STACKS`] stacks were read. Returns true
-    /// if a stack was read.
+    /// if the stack of a waiting thread was read.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let waiting = round.futex_waiters();
         let open = self.futexes.values().filter(|named| named.stacks > 0).count();
@@ -97,8 +98,8 @@ impl Names {
             (named.stacks > 0 || open < MAX_NAMED).then_some(named.stacks)
         };
         let wanting = waiting.iter().filter_map(|(id, threads)| Some((stacks_of(id)?, id, threads)));
-        // Futexes without any stack come before futexes with stacks. In both groups, the futex with most waiting
-        // threads comes first.
+        // Futexes without any stack come before futexes with stacks. Among futexes without stacks, and among futexes
+        // with stacks, the futex with most waiting threads comes first.
         let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
         // Successive stacks are those of different threads, so that a single unusual thread does not decide the name.
         let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));
@@ -133,8 +134,8 @@ impl Names {
         }
     }
 
-    /// Finds the global variables at the addresses of these futexes. This function also names the futexes of a lock
-    /// that spreads its waiters over several futexes, which [`Self::look`] leaves without a name.
+    /// Finds the global variables at the addresses in `futexes`. A lock may spread its waiters over several futexes, so
+    /// that [`Self::look`] names none of them. This function names the futexes of such a lock, too.
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();

@@ -142,8 +142,8 @@ impl Process {
 }
 
 /// Returns the title in the bytes of `/proc/PID/cmdline`. A program such as postgres, which states its present work in
-/// its title, writes a single text there. Several texts are the arguments of the command line that started the program.
-/// The arguments are not returned, because an argument may be a secret.
+/// its title, writes a single text there. If the file has several texts, they are the arguments of the command line
+/// that started the program. The arguments are not returned, because an argument may be a secret.
 fn title_in(command_line: &[u8]) -> Option<Arc<str>> {
     let end = command_line.iter().rposition(|byte| *byte != 0)? + 1;
     let text = command_line.get(..end).filter(|text| !text.contains(&0))?;

@@ -1,4 +1,4 @@
-//! Sums over sampling rounds, and the profile made from these sums. The profile depends on nothing else, so equal
+//! Sums over sampling rounds, and the profile made from these sums. The profile depends only on the rounds, so equal
 //! rounds give equal profiles.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,8 +75,8 @@ struct PeerReadings {
 
 impl PeerReadings {
     /// Adds a reading of all peers (if `is_full` is true) or of some peers. A peer that is missing in a reading of all
-    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer, because
-    /// the process connected to the peer may have been unknown.
+    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer. The
+    /// process that connects to the peer may have been unknown at that time.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());
@@ -226,8 +226,8 @@ impl ProfileSums {
         }
     }
 
-    /// Returns the number of rounds that count for a process. The sampler may find a process of an upstream late. The
-    /// rounds before the sampler found this process do not count.
+    /// Returns the number of rounds that count for a process. The sampler may find a process of an upstream only during
+    /// the load. Rounds before this moment do not count for the process.
     fn rounds_of(&self, process: &Arc<str>) -> u64 {
         let late = self.processes.get(process).filter(|sums| sums.behind).map_or(0, |sums| sums.rounds_before);
         self.rounds.saturating_sub(late).max(1)

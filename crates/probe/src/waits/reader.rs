@@ -40,7 +40,7 @@ pub(super) struct Reader {
     new_upstreams: Vec<Arc<str>>,
     /// All upstream addresses so far.
     upstreams: HashSet<Arc<str>>,
-    /// First process that answers at each upstream address.
+    /// For each upstream address, the first process that was found to listen there.
     answers: HashMap<Arc<str>, u32>,
     behind: Vec<u32>,
     /// Number of rounds so far, counted from a random number.
@@ -134,8 +134,8 @@ impl Reader {
         }
     }
 
-    /// Finds the present sockets of processes with an event loop (epoll). Such a process may open a connection to an
-    /// upstream for each request.
+    /// Finds the present sockets of processes with an event loop (epoll). A process with an event loop may open a
+    /// connection to an upstream for each request.
     fn find_fresh_sockets(&mut self) {
         if self.held.len() > MAX_FRESH_SOCKETS {
             return;
@@ -152,7 +152,7 @@ impl Reader {
         }
     }
 
-    /// Finds the processes that answer at new upstream addresses.
+    /// Finds the processes that listen at new upstream addresses.
     fn find_upstreams(&mut self) {
         for address in std::mem::take(&mut self.new_upstreams) {
             let Ok(to) = address.parse::<Address>() else { continue };

@@ -61,8 +61,8 @@ pub(super) struct FutexSample {
 /// Connections of the server's clients and connections to peers, read at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ConnectionSample {
-    /// Numbers of connections of the server's clients. In order: open, with a request in progress, possibly with a
-    /// request in progress, with unread data, and in the accept queue. `None` if the listener is unknown.
+    /// Five numbers of connections of the server's clients: open, with a request in progress, possibly with a request
+    /// in progress, with unread data, and in the accept queue. `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
     /// True if `peers` contains all peers.
@@ -80,7 +80,7 @@ pub(super) struct PeerSample {
     pub(super) open: f64,
     /// Number of connections that await a reply; NaN for unix sockets.
     pub(super) busy: f64,
-    /// Name of the processes that answer at the address; `None` if unknown.
+    /// Name of the processes that listen at the peer's address; `None` if unknown.
     pub(super) to: Option<Arc<str>>,
 }
 
@@ -89,8 +89,8 @@ pub(super) struct PeerSample {
 pub(super) struct Round {
     pub(super) processes: Vec<ProcessSample>,
     pub(super) threads: Vec<ThreadSample>,
-    /// Number of threads that each [`ThreadSample`] stands for. This number is above 1 if there are too many threads
-    /// for one round.
+    /// Number of threads that each [`ThreadSample`] stands for. The weight is above 1 if there are too many threads to
+    /// read all of them in one round.
     pub(super) weight: f64,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,

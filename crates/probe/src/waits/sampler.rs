@@ -15,19 +15,19 @@ use super::reader::Reader;
 use super::round::{ConnectionSample, Round};
 use super::stacks::StackSampler;
 
-/// Part of a CPU that the rounds may use. This part, the parts below, and 0.24 % for the samples of running threads are
-/// 0.94 % of a CPU together.
+/// Share of a CPU that the sampler's rounds (readings of all threads) may use. All shares in this file, and 0.24 % for
+/// the samples of running threads, are 0.94 % of a CPU together.
 const ROUND_SHARE: f64 = 0.003;
-/// Part of a CPU that reading all connections may use.
+/// Share of a CPU that reading all connections may use.
 const CONNECTIONS_SHARE: f64 = 0.001;
-/// Part of a CPU that reading only the clients' connections may use.
+/// Share of a CPU that reading only the clients' connections may use.
 const CLIENTS_SHARE: f64 = 0.001;
-/// Part of a CPU that the search for processes may use.
+/// Share of a CPU that the search for processes may use.
 const SEARCH_SHARE: f64 = 0.0005;
-/// Part of a CPU that finding the names of futexes may use. The first futex of a large program may take tens of
-/// milliseconds longer than later futexes, because the sampler then reads the program's symbols.
+/// Share of a CPU that finding the names of futexes may use. For the first futex of a large program, the sampler reads
+/// the program's symbols, which may take tens of milliseconds.
 const NAMING_SHARE: f64 = 0.0005;
-/// Part of a CPU that reading the stacks of waiting threads may use.
+/// Share of a CPU that reading the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;
 /// Minimum pause between two rounds, nanoseconds, before a random change by up to a half. At 100 rounds a second, a
 /// wait that lasts 1 % of the time is seen about once a second.
@@ -38,8 +38,9 @@ const MIN_SEARCH_NS: f64 = 1e9;
 const MIN_CONNECTIONS_NS: f64 = 50e6;
 /// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
 const MIN_STACKS_NS: f64 = 50e6;
-/// Number of rounds with stacks, counted from the first one, whose cost does not lengthen the next pause. These rounds
-/// read the symbols of the programs, which takes 50 ms once. A pause for this cost would be longer than a load test.
+/// Number of first rounds with stacks whose CPU time does not lengthen the pause before the next round with stacks. The
+/// first rounds with stacks read the symbols of the programs, which takes 50 ms once. A pause in proportion to this
+/// cost would be longer than a load test.
 const FIRST_STACK_ROUNDS: u32 = 2;
 
 /// State that the sampler and its thread share.
@@ -61,9 +62,9 @@ pub struct WaitSampler {
 }
 
 impl WaitSampler {
-    /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process in their
-    /// network namespace, if that differs from the caller's. If the caller gives `images` (program files already read),
-    /// the sampler also samples stacks and names locks.
+    /// Starts to sample the processes `pids`, their children and their upstream services. `netns_pid` is a process in
+    /// their network namespace, if that differs from the caller's. If the caller gives `images` (program files already
+    /// read), the sampler also samples stacks and names locks.
     pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);
@@ -86,7 +87,8 @@ impl WaitSampler {
     }
 
     /// Marks the start of the measurement at the first call, and its end at the second call. Rounds outside of the
-    /// measurement show a load that builds up or drains, so they do not count. Without any call, all rounds count.
+    /// measurement show a load that builds up or drains, so they do not count. If the function is never called, all
+    /// rounds count.
     pub fn edge(&self) {
         lock(&self.shared.0).edges += 1;
         self.shared.1.notify_all();
@@ -96,7 +98,7 @@ impl WaitSampler {
     pub fn finish(mut self) -> WaitProfile {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // Only a bug ends the thread early. The profile is then empty.
+            // Only a bug ends the sampler's thread early. If the thread ended early, the profile is empty.
             let _ = thread.join();
         }
         lock(&self.shared.0).profile.clone()
@@ -227,8 +229,8 @@ impl Work {
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
-            // A pause that follows from a reading in the warm-up could last longer than a short measurement, so these
-            // pauses end here.
+            // A pause that follows from a reading in the warm-up could last longer than a short measurement, so pauses
+            // from the warm-up end here.
             (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
@@ -299,7 +301,8 @@ impl Work {
         clients
     }
 
-    /// Samples the threads once. Returns the CPU time of this round, without the tasks that have pauses of their own.
+    /// Samples the threads once. Returns the CPU time of this round, without tasks that have their own CPU share, such
+    /// as reading connections.
     fn round(&mut self) -> u64 {
         if self.search.is_due(monotonic_ns()) {
             self.find_processes();
@@ -348,7 +351,8 @@ impl Work {
         profile
     }
 
-    /// Returns a random number from 0 to 1 (xorshift64). Rounds at random times do not follow the rhythm of a server.
+    /// Returns a random number from 0 to 1 (xorshift64). With random pauses, the rounds do not fall into step with a
+    /// server that works periodically.
     fn random(&mut self) -> f64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

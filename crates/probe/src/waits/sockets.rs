@@ -69,8 +69,8 @@ pub(super) struct Sockets {
     ports: HashSet<u16>,
     /// Texts of the addresses seen so far, so that each text is stored only once.
     names: HashMap<String, Arc<str>>,
-    /// Connections to the peers that had the fewest connections at the last dump. These connections are read again
-    /// between two dumps.
+    /// Connections to the peers that had the fewest connections at the last dump. The connections in `known` are read
+    /// again between two dumps.
     known: Vec<(SocketName, PeerId)>,
 }
 

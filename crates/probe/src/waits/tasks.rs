@@ -35,7 +35,7 @@ struct ProcessTasks {
     inside: BTreeMap<Arc<str>, BTreeMap<TaskState, f64>>,
 }
 
-/// Function that waits, and its text with file and line.
+/// Waiting function: its name, and a text with the name, the file and the line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Waits {
     function: Arc<str>,

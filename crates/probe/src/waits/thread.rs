@@ -11,7 +11,7 @@ use crate::text::{number, words};
 use super::calls::{self, Blocked};
 use super::round::pattern;
 
-/// Maximum length of a thread's name. The kernel keeps 15 bytes.
+/// Maximum length of a thread's name. The kernel keeps 15 bytes of a name.
 const MAX_NAME_CHARS: usize = 32;
 /// Number of rounds after which the reader reads the name again, because a thread sets its name after its start.
 const NAME_ROUNDS: u32 = 64;
@@ -21,7 +21,7 @@ const NAME_ROUNDS: u32 = 64;
 pub(super) struct Thread {
     syscall: File,
     /// File `schedstat`, opened when the thread is first seen running, because most threads of a server only wait. The
-    /// inner value is `None` if opening the file failed.
+    /// outer `None` means that the file was not opened yet, and the inner `None` that opening it failed.
     schedstat: Option<Option<File>>,
     pub(super) name: Arc<str>,
     /// Name of the thread's process.
@@ -79,8 +79,8 @@ impl Thread {
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
-            // The kernel has not accounted any time yet if the thread ran without a break. The last known share is then
-            // used. If no share is known, this code assumes 1.
+            // The kernel has not accounted any time yet if the thread ran without a break. For a thread without newly
+            // accounted time, this code uses the last known share. If no share is known, this code assumes 1.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

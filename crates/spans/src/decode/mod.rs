@@ -9,7 +9,7 @@ pub use protobuf::protobuf;
 
 use crate::ReceivedSpan;
 
-/// Error: the input is not a valid request to export spans. The value is the reason.
+/// Error: the input is not a valid request to export spans. The value is the reason why the input is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not spans of OTLP: {0}")]
 pub struct NoSpans(pub String);

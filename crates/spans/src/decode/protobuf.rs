@@ -66,7 +66,7 @@ fn read_span(message: &[u8], service: &str, each: &mut dyn FnMut(ReceivedSpan<'_
 
 /// Value of a field of a message.
 enum Value<'a> {
-    /// A number of variable length or of 4 bytes. No field that loadline needs has this type.
+    /// A number of variable length or of 4 bytes. Loadline needs no number of variable length or of 4 bytes.
     Other,
     /// A number of 8 bytes.
     Fixed(u64),

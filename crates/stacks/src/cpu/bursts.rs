@@ -1,12 +1,13 @@
-//! Decides when `perf` events are open. Events stay open if the server's threads have few context switches. Otherwise,
-//! events are open for short bursts only.
+//! Decides when `perf` events are open. Events stay open if the server's threads have few context switches. If the
+//! server's threads have many context switches, events are open for short bursts only.
 //!
 //! Each open event slows down the context switches of its thread. 16 threads that answered 70,000 requests per second
-//! lost 17 % of their throughput to events that were always enabled. The same threads lost 6 % to events that were open
-//! but disabled. Each loss is the result of seven measurements, with the two kinds of events in alternation.
+//! lost 17 % of their throughput to `perf` events that were always enabled. The same 16 threads lost 6 % to `perf`
+//! events that were open but disabled. The losses of 17 % and 6 % are results of seven measurements each, with enabled
+//! and disabled events in alternation.
 
-/// CPU time that a thread's events add to each context switch of the thread, nanoseconds. Measured: 130,000 switches
-/// per second took 0.34 of a CPU more than without events.
+/// CPU time that open perf events of a thread add to each context switch of the thread, nanoseconds. Measured: 130,000
+/// switches per second took 0.34 of a CPU more than without events.
 const SWITCH_NS: u64 = 2600;
 /// CPU time of a sample, nanoseconds: 37 to 52 µs, measured by getrusage on a virtual machine.
 const SAMPLE_NS: u64 = 40_000;
@@ -17,8 +18,8 @@ const BURST_NS: u64 = 10_000_000;
 /// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 /// Number of samples of each event in a burst, if the threads use all CPUs. A thread that uses less CPU time in a burst
-/// than the time between two samples is not sampled. The time between two samples must therefore be a small part of the
-/// burst.
+/// than the time between two samples is not sampled. For this reason, the time between two samples must be a small part
+/// of the burst.
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
@@ -38,7 +39,7 @@ pub(super) enum State {
     Open { since_ns: u64 },
 }
 
-/// Costs of one period in which events were open.
+/// Costs of one period in which `perf` events were open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     /// Time for which the perf events were open, nanoseconds.
@@ -62,13 +63,13 @@ impl Cost {
     }
 
     /// Returns true if events may stay open: they add at most half of the allowed CPU time to the server's context
-    /// switches. Samples may use the other half.
+    /// switches. Samples may use the other half of the allowed CPU time.
     pub(super) fn allows_always(&self) -> bool {
         self.of_server_ns() as f64 <= SHARE / 2.0 * self.open_ns as f64
     }
 
-    /// Returns the length of the pause after a burst, nanoseconds. The pause keeps the cost within [`SHARE`], unless
-    /// this would need more than [`MAX_PAUSE_NS`].
+    /// Returns the length of the pause after a burst, nanoseconds. The pause is so long that the sampling costs at most
+    /// [`SHARE`] of a CPU, but never longer than [`MAX_PAUSE_NS`].
     pub(super) fn pause_ns(&self) -> u64 {
         ((self.all_ns() as f64 / SHARE) as u64).min(MAX_PAUSE_NS)
     }
@@ -83,8 +84,8 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the events stay closed even after `until_ns`. The next call is then due
-            // a little later than now, not at once.
+            // If there is no process to sample, the events stay closed even after `until_ns`. Without any process to
+            // sample, the next call is therefore due a little later than now, not at once.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,

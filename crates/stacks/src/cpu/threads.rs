@@ -20,8 +20,8 @@ struct Thread {
 }
 
 impl Threads {
-    /// Returns all threads of the processes `pids`. If there are more than `most`, returns every n-th thread, with n so
-    /// large that at most `most` threads are left.
+    /// Returns all threads of the processes `pids`. If there are more than `most` threads, returns every n-th thread,
+    /// with n so large that at most `most` threads are left.
     pub(super) fn of(pids: &BTreeSet<u32>, most: usize) -> Self {
         let all: Vec<(u32, u32)> =
             pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))).collect();

@@ -3,7 +3,7 @@
 //! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. Each thread points to a chain of
 //! frames. Each frame points to its code object, which has the name, file and lines. A read is not synchronised with
 //! the interpreter. The frames of a waiting thread do not change. The frames of a running thread may change while they
-//! are read. The chain then ends at the first impossible value.
+//! are read. A chain that changed meanwhile ends at the first impossible value.
 
 mod code;
 mod layout;

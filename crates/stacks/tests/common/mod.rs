@@ -61,7 +61,7 @@ impl Running {
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
     }
 
-    /// Waits until the main thread stays in a system call. Then returns where each waiting thread waits.
+    /// Waits until the main thread stays in a system call. After this wait, returns where each waiting thread waits.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         self.await_main_thread();
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
@@ -127,7 +127,8 @@ pub(crate) fn named(stacks: &[Vec<Frame>]) -> Vec<String> {
     stacks.iter().flatten().filter_map(|frame| frame.function.as_deref().map(str::to_owned)).collect()
 }
 
-/// Returns the name of the global variable at each futex that a thread waits for. Leaves out other futexes.
+/// Returns the name of the global variable at each futex that a thread waits for. Leaves out futexes without a global
+/// variable.
 pub(crate) fn lock_name(running: &Running, process: &mut Process) -> Vec<String> {
     running.waits().iter().filter_map(|w| process.global(w.first_argument)).map(|g| g.name.to_string()).collect()
 }

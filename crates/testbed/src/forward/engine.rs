@@ -123,7 +123,8 @@ impl Drop for Engine {
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
         // With inexact timers, every frame would be about 50 µs late. With normal priority, the forwarder would run
-        // late on a busy machine, and so slow the medium. The forwarder works even if the kernel refuses both settings.
+        // late on a busy machine, and so slow the medium. The forwarder works even if the kernel refuses exact timers
+        // and a higher priority.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);

@@ -1,10 +1,10 @@
 //! Model of a long line (WAN) between every pair of hosts. Each direction has a rate, a delay, jitter, loss and
 //! reordering.
 //!
-//! The line may lose a frame. Otherwise the frame waits until the line's rate allows it to be sent, and then travels
-//! for `delay` ± `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them. These
-//! frames travel without delay, as in the kernel's network emulator (netem). All random decisions depend only on the
-//! seed and on the sequence of frames.
+//! The line may lose a frame. A frame that is not lost waits until the line's rate allows it to be sent, and then
+//! travels for `delay` ± `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them.
+//! Reordered frames travel without delay, as in the kernel's network emulator (netem). All random decisions depend only
+//! on the seed and on the sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;

@@ -1,7 +1,7 @@
 //! Forwarder in user space, for media that the kernel does not simulate. The forwarder reads the frames that hosts
 //! send. For each frame, a [`Relay`] (a model of the medium) decides whether and when the frame arrives.
 //!
-//! A relay reads no clock, because its caller passes the time. Tests of relays therefore need no network.
+//! A relay gets the time and the frames from its caller. Tests of relays therefore need neither a clock nor a network.
 
 mod engine;
 mod hub;
@@ -33,7 +33,7 @@ pub(crate) trait Relay: Send {
     fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
 
     /// Returns the next waiting frame that may be sent at `_now_ns` or earlier, as (ticket, arrival time). Returns
-    /// `None` if there is no such frame.
+    /// `None` if no waiting frame may be sent yet.
     fn settle(&mut self, _now_ns: u64) -> Option<(usize, u64)> {
         None
     }

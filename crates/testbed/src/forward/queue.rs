@@ -33,8 +33,8 @@ impl Serialiser {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }
 
-    /// Appends a frame. Returns the time at which its last bit is sent, nanoseconds; `None` if the queue is too full
-    /// for it.
+    /// Appends a frame. Returns the time at which the last bit of the frame is sent, nanoseconds. Returns `None` if the
+    /// queue is too full for the frame.
     pub(crate) fn push(&mut self, now_ns: u64, frame: usize, counts: &mut Counts) -> Option<u64> {
         self.forget(now_ns);
         let bytes = wire_bytes(frame);

@@ -11,9 +11,9 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, microseconds. After a pause,
-/// the wire may therefore send as much traffic without delay as it otherwise carries in this time. This amount may be
-/// less than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The
-/// alternative `tbf` would need enough tokens for a whole frame in advance.
+/// the wire may therefore send as much traffic without delay as it normally carries in this time. The traffic that is
+/// sent without delay may be less than one frame: `htb` first sends a whole frame, and then waits until it has enough
+/// tokens again. The alternative `tbf` would need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. When several classes (stations) wait, each class sends this many bytes
 /// per turn.
@@ -50,8 +50,8 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// A period in which the wire has a constant rate. The fields are this rate, and the wire's total bytes and busy time
-/// at the start of the period.
+/// A period in which the wire has a constant rate. The fields are the constant rate, and the wire's total bytes and
+/// busy time at the start of the period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
@@ -61,7 +61,7 @@ struct RatePeriod {
 
 impl RatePeriod {
     /// Returns the total busy time of the wire up to the moment when it had sent `bytes` bytes in total, nanoseconds.
-    /// This moment must be within the period.
+    /// The wire must have reached this number of bytes within the period.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64

@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::error::{Result, TestbedError};
 use crate::testbed::MediumSpeed;
 
-/// First word of a request to slow the medium. A share of the full rate follows it.
+/// First word of a request to slow the medium. In the request, a share of the full rate follows this word.
 pub(super) const SLOW_REQUEST: &str = "slow";
 /// Maximum length of a request to a keeper, bytes.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64;
@@ -48,8 +48,8 @@ impl SlowingServer {
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // If the thread cannot be started, Rust drops `holder` and `stream` here. Dropping them restores the full rate
-        // and closes the connection.
+        // If the thread cannot be started, Rust drops `holder` and `stream` here. Dropping `holder` and `stream`
+        // restores the full rate and closes the connection.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }

@@ -58,7 +58,7 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Removes a socket file. Also removes its two parent directories, if they are then empty.
+/// Removes a socket file. Also removes the socket's two parent directories if they become empty.
 pub(super) fn clear(path: &Path) {
     // Ignore errors: files or directories may be missing, and a directory may contain other sockets.
     let _ = std::fs::remove_file(path);
@@ -69,7 +69,7 @@ pub(super) fn clear(path: &Path) {
 pub(super) enum KeeperReply {
     /// Answer to the request.
     Answer(String),
-    /// A keeper accepts connections but does not answer. The value is its process ID, if known.
+    /// A keeper accepts connections but does not answer. The value is the keeper's process ID, if known.
     Silence(Option<u32>),
     /// No process listens on the socket.
     Nobody,

@@ -67,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // Kill a keeper that did not answer. The namespaces of the keeper end with it.
+    // Kill a keeper that did not answer. When the keeper ends, its namespaces end.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {

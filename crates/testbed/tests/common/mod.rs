@@ -11,7 +11,7 @@ use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
 /// Builds a testbed. If this machine lacks something that a testbed needs, prints what is missing and returns `None`.
-/// Any other error fails the test.
+/// An error for any other reason fails the test.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -39,8 +39,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and the times at which it printed the lines that report intervals. With these times, a test can
-/// add up the throughput of several processes in one period.
+/// An iperf3 process, and the times at which it printed the lines that report intervals. Tests use these times to add
+/// up the throughput of several processes in one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -107,9 +107,9 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// A copy of this test program in a directory that all users can read, so that another user can run it. The copy is
-/// removed when this value is dropped. A separate process (`cp`) writes the copy. If this process wrote it, a child
-/// that another test forks at that moment could inherit the open file. The kernel does not execute a file that is open
-/// for writing.
+/// removed when this value is dropped. A separate process (`cp`) writes the copy. If this process itself wrote the
+/// copy, a child that another test forks at that moment could inherit the open file. The kernel does not execute a file
+/// that is open for writing.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {

@@ -8,15 +8,15 @@ pub struct Engine {
     pub name: &'static str,
     /// Words of the command line before the program. `{host}` stands for the host's name.
     pub prefix: &'static [&'static str],
-    /// True if the engine joins its arguments with spaces and passes them to a shell on the host. For such an engine,
-    /// loadline quotes each argument.
+    /// True if the engine joins its arguments with spaces and passes them to a shell on the host. Loadline quotes each
+    /// argument for an engine that joins its arguments.
     pub joins: bool,
     /// True if a master connection (ssh's ControlMaster) is opened to each host first. An agent starts ten times faster
     /// over a master connection than over a new connection. Without master connections, sshd may refuse agents, because
     /// it limits the number of connections that are not yet authenticated.
     pub masters: bool,
     /// Words of a command line that starts a container named `{host}` in this machine's network. The container's
-    /// options and image follow. Empty for an engine without images.
+    /// options and image follow these words. Empty for an engine without images.
     pub starts: &'static [&'static str],
     /// Meaning of a host's name for this engine, in one line.
     pub help: &'static str,
@@ -37,8 +37,8 @@ pub const ENGINES: &[Engine] = &[
     },
     Engine {
         name: "slurm",
-        // Each agent is started by its own srun. A common srun would send the input of all agents to every agent. With
-        // `--label`, a common srun would also cut lines after 1,024 bytes.
+        // Each agent is started by its own srun. A single srun for all agents would send the input of all agents to
+        // every agent. With `--label`, a single srun for all agents would also cut lines after 1,024 bytes.
         prefix: &["srun", "-Q", "--overlap", "--export=NONE", "--nodes=1", "--ntasks=1", "--nodelist={host}"],
         help: "a node of loadline's own allocation; `slurm` as the only host means all its nodes",
         ..BASE

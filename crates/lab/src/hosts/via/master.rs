@@ -1,6 +1,6 @@
-//! Master connections of ssh. All agents of a host are started over its master connections. Each connection runs `cat`
-//! on its host. The connection ends when this process closes its end of the pipe to `cat`. No connection therefore
-//! outlives the conductor.
+//! Master connections of ssh. All agents of a host are started over its master connections. Each master connection runs
+//! `cat` on its host. A master connection ends when this process closes its end of the pipe to `cat`. No master
+//! connection outlives the conductor, whose end closes the pipe.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -26,7 +26,7 @@ pub(super) struct Masters {
 
 impl Masters {
     /// Opens a master connection for each entry of `hosts`, which has the host's name and the ssh arguments. Returns
-    /// the control sockets in the order of the entries.
+    /// the control sockets in the order of `hosts`.
     pub(super) fn connect(hosts: &[(String, Vec<String>)]) -> Result<(Self, Vec<PathBuf>), LabError> {
         let mut masters = Self { dir: folder()?, children: Vec::new() };
         let sockets: Vec<PathBuf> = (0..hosts.len()).map(|n| masters.dir.join(n.to_string())).collect();

@@ -36,7 +36,7 @@ pub struct Via {
     connections: Option<HostMasters>,
 }
 
-/// ssh master connections to one host. The agents of the host use them in rotation.
+/// ssh master connections to one host. The agents of the host use the connections in rotation.
 #[derive(Clone, Debug)]
 struct HostMasters {
     sockets: Vec<PathBuf>,
@@ -52,11 +52,11 @@ impl HostMasters {
     }
 }
 
-/// Maximum number of agents over one master connection: sshd's limit on sessions per connection (`MaxSessions`, default
-/// 10), minus the session of the connection's own `cat`.
+/// Maximum number of agents over one master connection. sshd limits the sessions per connection (`MaxSessions`, default
+/// 10), and the connection's own `cat` uses one session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
-/// Number of sessions that each host needs in addition to those of the generators: for an observer, an experiment, a
-/// question, and a session that is about to end.
+/// Number of sessions that each host needs in addition to the generators' sessions. They are for an observer, an
+/// experiment, a question, and a session that is about to end.
 const EXTRA_SESSIONS: u32 = 4;
 
 impl Via {

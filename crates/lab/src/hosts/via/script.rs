@@ -1,6 +1,7 @@
 //! Shell script that starts an agent where loadline is not installed. The script keeps a copy of loadline in the user's
-//! cache folder, named and checked by its hash. If the cache folder has no copy, the script requests a copy on standard
-//! output and reads it from standard input. The copy therefore needs no second connection.
+//! cache folder, named and checked by its hash. If the cache folder contains no copy of loadline, the script writes a
+//! request to standard output and reads the copy from standard input. The copy of loadline therefore needs no second
+//! connection.
 
 use crate::hosts::program::Program;
 

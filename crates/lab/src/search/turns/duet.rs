@@ -1,11 +1,11 @@
 //! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each measurement. A disturbance
-//! of the machine affects both servers at the same time. The disturbance therefore cancels out in the difference
+//! of the machine affects both servers at the same time. A disturbance of both servers cancels out in the difference
 //! between the servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE
 //! 2020).
 //!
-//! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
-//! these shared resources slows the other server. Swapping the CPUs removes differences between the two sets of CPUs,
-//! but not the effect of the shared resources.
+//! Even on separate CPUs, the servers share the machine's memory, its largest cache, and its power budget. A server
+//! that uses much of the memory, the cache or the power slows the other server. Swapping the CPUs removes differences
+//! between the two sets of CPUs, but not the effect of the shared resources.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ impl DuetCpus {
         Ok(Self { servers: [part(0), part(1)], generators: [part(2), part(3)] })
     }
 
-    /// Gives each server one CPU, even if generators or hyperthreads share this CPU. Swapping still works, but the
-    /// shared CPUs affect the results.
+    /// Gives each server one CPU, even if generators or hyperthreads share this CPU. The servers can still swap their
+    /// CPUs, but the shared CPUs affect the results.
     pub fn crowded(allowed: &[u32]) -> Result<Self, String> {
         match allowed {
             [.., a, b] => Ok(Self { servers: [vec![*b], vec![*a]], generators: [allowed.to_vec(), allowed.to_vec()] }),
@@ -56,17 +56,17 @@ pub trait Placement {
     fn restore(&mut self);
 }
 
-/// Processes of both servers on this machine. A record on disk contains the CPUs that the processes could use before.
-/// If this command is killed, the next loadline command uses the record to move the processes back.
+/// Processes of both servers on this machine. A record on disk contains the CPUs that the processes could use before
+/// the comparison. If this command is killed, the next loadline command uses the record to move the processes back.
 pub(crate) struct LivePlacement {
-    /// Listening processes of each server. The descendants of these processes are moved together with them.
+    /// Listening processes of each server. The descendants of the listening processes are moved, too.
     pids: [Vec<u32>; 2],
     sets: [Vec<u32>; 2],
     moved: Option<Undo>,
 }
 
 impl LivePlacement {
-    /// Checks that both servers can be moved. The error says why they cannot.
+    /// Checks that both servers can be moved. The error says why a server cannot be moved.
     pub(crate) fn new(pids: [Vec<u32>; 2], sets: [Vec<u32>; 2]) -> Result<Self, String> {
         if pids.iter().any(Vec::is_empty) || pids[0].iter().any(|pid| pids[1].contains(pid)) {
             return Err("both addresses belong to one server, or a server's processes are not visible".into());
@@ -102,7 +102,7 @@ impl Placement for LivePlacement {
 }
 
 /// Fails if a thread of a server may not use all of the `needed` CPUs, or may use other CPUs than the server's first
-/// thread. Someone has pinned such a thread to its CPUs, so moving it would distort the comparison.
+/// thread. Someone has pinned this thread to particular CPUs, so moving the thread would distort the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
     let masks: Vec<Vec<u32>> =
         threads_below(pid).into_iter().filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();

@@ -6,10 +6,10 @@ use run::{ComparisonOutcome, Run};
 use super::windows::{MIN_WINDOWS, Windows};
 
 /// Shares of the measuring time after which the measurements so far are judged, in addition to the judgement at the
-/// end. Consider a difference that a comparison with the whole budget finds in nine of ten cases. With these three
-/// looks, this difference is found after 76 % of the measurements on average. With two looks, the difference is found
-/// after 87 % of the measurements, and with twelve after 71 % (simulated in `stats::sequential`). Each look judges all
-/// measurements so far, so twelve looks take three times as much computing time as these three.
+/// end. Interim judgements find a difference earlier: three of them after 76 % of the measurements on average, two
+/// after 87 %, and twelve after 71 % (simulated in `stats::sequential`). In this simulation, a comparison with the
+/// whole budget finds the difference in nine of ten cases. Each interim judgement uses all measurements so far, so
+/// twelve of them take three times as much computing time as three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Interim judgements ("looks") of the measurements of a comparison.
@@ -31,7 +31,7 @@ impl Looks {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);
         let due = SHARES.iter().any(|at| last < *at && *at <= share);
-        // After the last pair, only the final judgement follows, which is made elsewhere.
+        // After the last pair of measurements, only the final judgement follows, which this function does not make.
         if !due || windows.pairs < MIN_WINDOWS || !windows.fit(windows.room_s) {
             return None;
         }

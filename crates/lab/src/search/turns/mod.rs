@@ -2,8 +2,8 @@
 //!
 //! Measurements come in pairs, one per server. The order within each pair is random and balanced, so that changes of
 //! the machine affect both servers equally. The measurements are judged several times (`looks`). A regression ends the
-//! comparison. If no figure became worse, the comparison uses the remaining time to search for both capacities.
-//! Measurements between the search steps show how much the machine affects a search. If the measurements stay
+//! comparison. If no figure became worse, the comparison uses the remaining time to search for the capacities of both
+//! servers. Measurements between the search steps show how much the machine affects a search. If the measurements stay
 //! undecided, they use the whole budget.
 //!
 //! If both servers and both generators have separate CPUs, the measurements of a pair run at the same time (`duet`).
@@ -25,16 +25,16 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacity searches. The values that decide the comparison come from the pairs of
-/// measurements, so these measurements get the larger share. With the default budget of 60 s, each search has 12 s. A
-/// search of 10 s or more gives an interval of the capacity even for a slow server.
+/// Share of the budget for the capacity searches. The pairs of measurements get the larger share, because the values
+/// that decide the comparison come from them. With the default budget of 60 s, each search has 12 s. A search of 10 s
+/// or more gives an interval of the capacity even for a slow server.
 const CAPACITY_SHARE: f64 = 0.4;
 /// Share of the measurements that come before the first step of a search, if the whole budget is used. No search begins
 /// before the first look (interim judgement).
 const FIRST_SHARE: f64 = looks::SHARES[0];
 /// Time of the measurements between search steps, as a share of the time of the searches. With the default budget,
-/// there are three pairs of these measurements: the fewest from which their scatter can be estimated (`judge`'s
-/// `FEWEST_WINDOWS`).
+/// three pairs of measurements run between search steps: the fewest from which their scatter can be estimated
+/// (`judge`'s `FEWEST_WINDOWS`).
 const BESIDE_SEARCH: f64 = 0.25;
 
 /// Settings of a comparison whose loads take turns.
@@ -63,7 +63,7 @@ pub struct TurnsTaken {
     /// ended the comparison, the last value is 1.
     pub looks: Vec<f64>,
     /// Time after which more measurements could not change the result, seconds. Without an earlier decision, this is
-    /// the end of the comparison.
+    /// the time at which the comparison ended.
     pub ended_after_s: f64,
 }
 
@@ -105,7 +105,7 @@ struct Turns<'c, 'd> {
     plan: TurnsPlan,
     windows: Windows<'d>,
     looks: Looks,
-    /// Result of the measurements, and the measuring time after which it was known, seconds; `None` before.
+    /// `None` before the result is known.
     decided: Option<(ComparisonOutcome, f64)>,
     searches: Option<Beside>,
     /// Time for the whole comparison, seconds.
@@ -175,7 +175,7 @@ impl Turns<'_, '_> {
         self.searches = Some(Beside { searches, before_s, between_s });
     }
 
-    /// Returns true if a server died. The load on this server has then ended, too.
+    /// Returns true if a server died. When a server dies, the load on this server ends, too.
     fn died(&mut self) -> bool {
         self.sides.iter_mut().any(|side| side.stopped())
     }

@@ -17,7 +17,7 @@ pub(super) fn turn(
 }
 
 /// Runs a function for both servers at the same time, each in its own thread. Returns the seconds that the longer of
-/// the two calls took. These seconds do not count as time of a search.
+/// the two calls took. The returned seconds do not count as time of a search.
 pub(super) fn at_once(
     sides: &mut [&mut dyn Conductor; 2],
     act: impl Fn(&mut dyn Conductor) -> Result<(), LabError> + Sync,

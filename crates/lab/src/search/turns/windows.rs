@@ -22,8 +22,8 @@ const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Minimum length of a measurement as a multiple of the response time, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum number of measurements per server. Fewer measurements seldom detect a difference. In a simulation of 200
-/// comparisons of equal servers, the measurements scatter by 2 %. Of these comparisons, 97 stay undecided with seven
-/// measurements per server, and 7 with twenty (`docs/explanation/compare.md`).
+/// comparisons of equal servers, the measurements scatter by 2 %. In the simulation, 97 of the 200 comparisons stay
+/// undecided with seven measurements per server, and 7 with twenty (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
 /// Number of measurements per server that the budget should allow.
 const PREFERRED_WINDOWS: f64 = 10.0;
@@ -56,7 +56,7 @@ impl<'d> Windows<'d> {
     }
 
     /// Returns true if another pair of measurements can end before `until_s`, the time limit of all pairs together. The
-    /// first pair always takes place, because a comparison without pairs has no result.
+    /// first pair always takes place, because a comparison without any pair of measurements has no result.
     pub(super) fn fit(&self, until_s: f64) -> bool {
         self.pairs == 0 || self.used_s + self.last_s < until_s
     }
@@ -101,7 +101,8 @@ impl<'d> Windows<'d> {
     }
 }
 
-/// Conducts the measurements of a pair one after the other. Returns the total time of both measurements, seconds.
+/// Conducts the measurements of a pair one after the other. Returns the total time of the pair's two measurements,
+/// seconds.
 fn in_turns(
     sides: &mut [&mut dyn Conductor; 2],
     order: [usize; 2],
@@ -132,7 +133,7 @@ fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabE
 }
 
 /// Returns the length of a measurement, seconds. The length is at least [`RESPONSES_PER_WINDOW`] response times, unless
-/// too few pairs would then fit into the time.
+/// the time then allows fewer than [`MIN_WINDOWS`] measurements of each server.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
     let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);

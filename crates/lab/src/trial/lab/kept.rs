@@ -12,7 +12,7 @@ impl Lab<'_> {
     }
 
     /// Adds a single request to the counts of the class to which the first request of the plan's set belongs. If the
-    /// load test does not have this class, uses the last class.
+    /// load test does not have the class of the first request, adds to the last class.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };

@@ -37,7 +37,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// Runs one shard (generator thread) with this driver. For two-process S-Clients (sockets that connect again and
-/// again), this process establishes the connections, and adds the result of the handling process to its own.
+/// again), this process establishes the connections. It adds the result of the handling process to its own result.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -57,8 +57,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     })
 }
 
-/// Maximum number of events per wait. The maximum is small enough that times within a pass of the event loop are
-/// accurate, and large enough that many events share the cost of the call.
+/// Maximum number of events per wait. A larger maximum would make times within a pass of the event loop inaccurate.
+/// With a smaller maximum, fewer events would share the cost of the call.
 const MAX_EVENTS: usize = 256;
 /// Number of events after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;

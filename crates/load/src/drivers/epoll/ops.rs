@@ -135,13 +135,14 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // The socket is registered after the connect. Over loopback, the connection is established at once. If the
-        // connect comes first, the first wait reports the connection without an additional wake-up.
+        // The socket is registered after the connect. Over loopback, the connection is established at once. With this
+        // order, the first wait reports the connection without an additional wake-up.
         self.register(conn, fd, true)
     }
 
     /// Gives up a connect and uses its socket again: connect(2) with AF_UNSPEC returns the socket to the bound state.
-    /// Like close, this call sends nothing. The socket need not be created, bound and registered again.
+    /// Like close, a connect(2) with AF_UNSPEC sends nothing. The socket need not be created, bound and registered
+    /// again.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };
@@ -176,8 +177,8 @@ impl Ops for EpollOps {
             Err(e) => return Err(e),
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
-        // After a write of only some of the bytes, the socket may have space again. But epoll reports free space only
-        // after a write that would block, so the driver tries another write.
+        // After a write of only some of the bytes, the socket may have space again. However, epoll reports free space
+        // only after a write that would block, so the driver tries another write.
         self.write_rest(conn)
     }
 
@@ -206,7 +207,7 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket stays open in the other process. Closing this process's copy of the socket would therefore not
+        // The socket stays open in the handling process. Closing this process's copy of the socket would therefore not
         // remove the socket's registration in epoll.
         let _ = self.epoll.delete(fd);
         self.close(conn);

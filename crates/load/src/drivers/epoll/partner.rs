@@ -1,5 +1,5 @@
 //! The socketpair between the two processes of two-process S-Clients. Through the socketpair, the establishing process
-//! sends its connections and the phases to the handling process.
+//! sends its connections, and messages about each new phase, to the handling process.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -14,7 +14,7 @@ use crate::driver::Start;
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
-    /// Free connection numbers. Used only in the handling process, where the driver assigns the numbers.
+    /// Free connection numbers. Used only in the handling process, where the driver assigns the connection numbers.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
     /// True while the handling process has no free connection number, so messages may wait in the socketpair.
@@ -44,7 +44,7 @@ fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE_BYTES] {
 }
 
 impl Partner {
-    /// Creates the link of the establishing process, which passes connections to the other process.
+    /// Creates the link of the establishing process, which passes connections to the handling process.
     pub(super) fn establishing(end: OwnedFd) -> Self {
         Self { end, free: Vec::new(), handles: false, behind: false, message: Rc::default() }
     }

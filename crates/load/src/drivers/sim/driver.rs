@@ -92,8 +92,8 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // The seed differs from the generator's seed. If the seeds were equal, service times would be correlated
-            // with arrivals.
+            // The simulated server's random numbers have another seed than the generator's. If the seeds were equal,
+            // service times would be correlated with arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
             queue: VecDeque::new(),
@@ -188,8 +188,8 @@ impl SimOps {
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
             Event::Request(c) if !self.reads(c) => {}
             Event::Request(c) if !self.admits() => {
-                // A refusal takes at least 1 µs. In a closed loop with immediate refusals, the clock would otherwise
-                // never advance.
+                // A refusal takes at least 1 µs. With a shorter time, the clock of a closed loop with immediate
+                // refusals would never advance.
                 let at = self.now_ns + self.half_rtt().max(1000);
                 self.schedule(at, Event::Refused(c));
             }

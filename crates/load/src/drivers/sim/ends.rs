@@ -26,7 +26,7 @@ impl SimOps {
         !served.is_over
     }
 
-    /// Sends the answer to a request. Returns true if the worker is free after that.
+    /// Sends the answer to a request. Returns true if the simulated worker is free after the answer.
     pub(super) fn answer(&mut self, c: Conn) -> bool {
         let (at_ns, lives) = (self.now_ns + self.half_rtt(), self.lives(c));
         let served = &mut self.served[c.0 as usize];

@@ -15,7 +15,7 @@ pub enum Service {
 pub struct TokenBucket {
     /// Number of tokens added per second.
     pub rate: u32,
-    /// Maximum number of tokens. The bucket is full at the start.
+    /// Maximum number of tokens in the bucket of the rate limiter. The bucket is full at the start.
     pub burst: u32,
 }
 
@@ -43,7 +43,7 @@ pub struct SimServer {
     pub workers: u32,
     /// True for a server with an event loop: it accepts every connection at once, and handles requests in the order of
     /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection. While
-    /// the worker serves one connection, other connections wait in the accept queue.
+    /// all workers serve a connection, other connections wait in the accept queue.
     pub accept_at_once: bool,
     /// Backlog of the listener. The accept queue holds one connection more than the backlog. If the queue is full, a
     /// SYN is dropped, and the client sends it again after a second.

@@ -1,9 +1,8 @@
 //! The io_uring driver. Sockets are in the ring's table of registered files, and a connect is a sequence of operations
 //! (socket, options, bind, connect). Every connection has one multishot receive, which writes into a buffer ring that
 //! all connections share. A send of a small request produces no completion. All operations of a pass are submitted by
-//! the same call that waits for completions. Under load, this call waits for several completions, but only for a
-//! limited time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2)
-//! (DEFER_TASKRUN).
+//! the same call that waits for completions. Under load, a wait collects several completions, but only for a limited
+//! time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
 
 mod ops;
 #[cfg(test)]
@@ -21,8 +20,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. The sockets can therefore
-/// not be passed to another process, or used for another connect.
+/// Row of this driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. A socket in the ring's own
+/// table cannot be passed to another process, or used for another connect.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -49,8 +48,8 @@ const CLOCK_EVERY: usize = 8;
 /// Maximum time to wait at the end for connections that are still closing, nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
 /// Range of the maximum number of receive buffers, which depends on the number of connections. The kernel uses the
-/// buffers one after another, so a small number of buffers stays in the CPU's caches. But if a receive finds no free
-/// buffer, it ends and must be started again. Many receives find no free buffer if many answers come in one pass. The
+/// buffers one after another, so a small number of buffers stays in the CPU's caches. However, a receive that finds no
+/// free buffer ends and must be started again. Many receives find no free buffer if many answers come in one pass. The
 /// driver therefore starts with few buffers, and doubles their number whenever a receive has found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 /// Maximum number of receive buffers when the driver starts.
@@ -164,8 +163,8 @@ impl Driver for UringDriver {
 
 impl Drop for UringDriver {
     /// Waits for connections that are still closing, several at a time. If the ring were closed at once, the kernel
-    /// would search a list of all operations for each connection. In a short run with 12,000 connections, the search of
-    /// this list would take half of the CPU time.
+    /// would search a list of all operations for each connection. In a short run with 12,000 connections, the kernel's
+    /// searches would take half of the CPU time.
     fn drop(&mut self) {
         let until_ns = clock::monotonic_ns() + MAX_SHUTDOWN_NS;
         while self.ops.ending > 0 && self.ops.refresh() < until_ns {
@@ -191,7 +190,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // A failed send for which only failures are reported is not one of the cancelled operations whose ends are counted.
+    // `ending` does not count sends of which only failures are reported.
     let cancelled = !matches!(kind, NOTHING | OPEN | UNRECEIVED) && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);

@@ -56,8 +56,8 @@ pub(super) struct Slot {
 }
 
 /// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
-/// thread, which looks up the file by its number only when the thread runs. If another file had the number when the
-/// thread runs, the sending side of that file would be closed instead.
+/// thread, which looks up the file by its number only when the thread runs. If another file got the number before the
+/// worker thread runs, the kernel would close the sending side of that file instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -84,11 +84,12 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first operation
-    /// that fails. The operations need not be linked: all except the connect complete in order while they are
-    /// submitted. If the operations were linked, each would be a separate task, and the kernel runs only twenty tasks
-    /// per wait. If an operation of a connect fails, the later operations of this connect fail, too. Their reports are
-    /// ignored, because the connection has a new generation when they arrive.
+    /// Submits the operations socket, options, bind and connect. Of these operations, the kernel reports only the
+    /// connect, or the first one that fails. The operations need not be linked: all except the connect complete in
+    /// order while they are submitted. If the operations were linked, each would be a separate task, and the kernel
+    /// runs only twenty tasks per wait. If an operation of a connect fails, the later operations of this connect fail,
+    /// too. The reports of the later operations are ignored, because the connection has a new generation when they
+    /// arrive.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
@@ -105,8 +106,8 @@ impl UringOps {
         self.ring.connect(file, target, OpFlags::empty(), user(CONNECT, conn, generation))
     }
 
-    /// Asks the kernel how many of the sent bytes the peer has not received. Returns false if nothing was sent after
-    /// the last received bytes, because the peer has then received everything.
+    /// Asks the kernel how many of the sent bytes the peer has not received. Returns false if no bytes were sent since
+    /// the last bytes came from the peer, because an answer shows that the peer received the request.
     pub(super) fn ask_unreceived(&mut self, conn: u32) -> bool {
         let slot = self.slots[conn as usize];
         let user = user(UNRECEIVED, conn, slot.generation);
@@ -144,8 +145,8 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files is full. The limit on descriptors determines the size of the table of
-        // registered files.
+        // The table of registered files has no entry for this connection number. The limit on descriptors determines
+        // the size of the table of registered files.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
@@ -179,8 +180,8 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// The earlier send and this send are passed to the kernel in one call, in order. If the socket's buffer is full at
-    /// the earlier send, it has no space for this send either, so the order is kept.
+    /// The earlier send and this send are passed to the kernel in one call, in order. If the socket's buffer has no
+    /// space for the earlier send, it has none for this send either. The bytes are thus never sent in the wrong order.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -215,8 +216,8 @@ impl Ops for UringOps {
         }
         let nothing = user(NOTHING, conn, 0);
         // An operation that is running would keep the socket open, so it is cancelled. The kernel finds the operation
-        // directly by its number (`user_data`). If the operation were cancelled by its file, the kernel would search
-        // all operations. An error here means that the ring is broken, which the next wait reports.
+        // directly by its number (`user_data`). To cancel an operation by its file instead, the kernel would search all
+        // operations of the ring. An error here means that the ring is broken, which the next wait reports.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;

@@ -58,7 +58,7 @@ fn a_holder_counts_as_it_was_read_while_it_held_the_lock() {
     let rounds: Vec<Round> = (0..8)
         .map(|n| {
             // When the round read the thread, the thread was on a CPU for its client. When the round read the lock, the
-            // thread slept. In half of the rounds, the lock then had another owner before the owner was read.
+            // thread slept. In half of the rounds, the lock changed its owner before the round read the owner's thread.
             let mut round = locked(1);
             round.threads[0].state = ThreadState::OnCpu;
             round.futexes[0].holder = round.futexes[0].holder.take().filter(|_| n % 2 == 0);
