@@ -100,7 +100,8 @@ impl Load {
         }
     }
 
-    /// Returns two probabilities: that the generator's threads are full, and that these threads lack CPU time. Threads
+    /// Returns two probabilities: that the generator's threads cannot send at a higher rate, and that these
+    /// threads lack CPU time. Threads
     /// lack CPU time if they are never idle, or wait too long for a CPU.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);

@@ -90,7 +90,8 @@ impl AddressTurns {
     #[must_use]
     pub(crate) fn weighted(mut self, weights: &[f64]) -> Self {
         if self.count() > 1 && weights.len() == self.count() && weights.iter().all(|weight| *weight > 0.0) {
-            let mut turns = WeightedTurns { weights: weights.into(), credits: vec![0.0; weights.len()].into(), taken: 0 };
+            let mut turns =
+                WeightedTurns { weights: weights.into(), credits: vec![0.0; weights.len()].into(), taken: 0 };
             (0..self.first).for_each(|_| drop(turns.next()));
             self.weighted = Some(turns);
         }

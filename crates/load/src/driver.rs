@@ -72,7 +72,7 @@ pub enum Op {
 /// Result of a send that has not failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The kernel has taken all bytes. More bytes may be sent at once.
+    /// The kernel has taken all bytes. The next bytes may be sent immediately.
     All,
     /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken these bytes. Before
     /// `Writable` is reported, nothing more may be sent.

@@ -41,9 +41,7 @@ const KINDS: &[Kind] = &[
         advice: "it describes requests without their values, so write requests to its paths as curl command lines or TOML, or \
                  save the requests of a browser or client as a HAR file, and give that file",
         has_line: |line| ["openapi:", "swagger:"].into_iter().any(|key| line.strip_prefix(key).is_some_and(is_version)),
-        has_member: |key, value| {
-            (key == "openapi" || key == "swagger") && value.as_str().is_some_and(is_version)
-        },
+        has_member: |key, value| (key == "openapi" || key == "swagger") && value.as_str().is_some_and(is_version),
     },
     Kind {
         name: "a k6 script",

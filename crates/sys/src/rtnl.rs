@@ -26,7 +26,8 @@ const STATS_QUEUE: u16 = 3;
 const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
-/// Link layer to which the rates refer. Ethernet needs no table of packet sizes.
+/// Link layer to which the rates refer. For Ethernet, the kernel computes sending times from the packet length, so no
+/// table of packet sizes has to be passed with the rates.
 const LINKLAYER_ETHERNET: u8 = 1;
 /// Length of a packet scheduler tick in nanoseconds (PSCHED_SHIFT).
 const TICK_NS: u64 = 64;

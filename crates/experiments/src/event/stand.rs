@@ -61,7 +61,11 @@ impl Contender {
 
     /// Returns the backends that the parameters name.
     pub(super) fn all(parameters: &Parameters) -> Result<Vec<Self>, String> {
-        parameters.texts("backends", &["epoll", "uring", "poll", "select"]).iter().map(|name| Self::read(name)).collect()
+        parameters
+            .texts("backends", &["epoll", "uring", "poll", "select"])
+            .iter()
+            .map(|name| Self::read(name))
+            .collect()
     }
 }
 

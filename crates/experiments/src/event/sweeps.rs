@@ -26,7 +26,7 @@ const PROXY_S: f64 = 0.8;
 /// Time until clients of a proxy have started and are served, seconds.
 const CLIENTS_S: f64 = 0.5;
 
-/// Returns the planned time of figures 6 and 7, seconds.
+/// Returns the planned duration of the measurements for figures 6 and 7 of the paper, seconds.
 pub(super) fn planned_s(parameters: &Parameters, contenders: &[Contender]) -> f64 {
     let plain = contenders.iter().filter(|contender| contender.plain()).count();
     let calls = parameters.count("calls", 10_000).max(10) as usize;

@@ -26,7 +26,8 @@ pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> 
     move_together(&pairs).then(|| pairs.iter().map(|(old, new)| new - old).collect())
 }
 
-/// Returns true if the correlation of the pairs is certainly above 0 (Student's test at the level of a comparison).
+/// Returns true if the correlation of the pairs is significantly above 0 (Student's test, at the significance level of
+/// comparisons).
 fn move_together(pairs: &[(f64, f64)]) -> bool {
     let (r, freedom) = (correlation(pairs), pairs.len().saturating_sub(2) as f64);
     let t = r * (freedom / (1.0 - r * r)).sqrt();

@@ -42,8 +42,8 @@ pub trait Host: Send {
     }
 }
 
-/// Returns the host of each agent that generates a load on `host`. The members of `host` take turns in this list, and
-/// each occurs as often as it has agents.
+/// Returns one host for each agent (generator process) that runs on `host`. If `host` is a group of hosts, its members
+/// take turns in this list, and each member occurs as often as it has agents.
 pub(crate) fn agents_of(host: &dyn Host) -> Vec<&dyn Host> {
     let members = host.members();
     if members.is_empty() {

@@ -1,4 +1,4 @@
-//! Writes to the server's disk during an experiment, without the page cache, and flushes these writes (a lever). The
+//! Lever that writes to the server's disk during an experiment, past the page cache, and flushes what it wrote. The
 //! writes are about as large as the requests of other programs. The lever uses half as many writing threads as other
 //! programs have requests in the disk's queue. Half as many threads would cause a third of the disk's work. Each thread
 //! also waits for its flushes, so the lever causes only about a quarter of the disk's work.

@@ -143,10 +143,11 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
 }
 
 /// The server closes each connection after 10 answers without announcing it, but only 1 ms after the answer on average.
-/// Most requests arrive before the close, so the client gets a reset. A tenth of the closes comes before the request.
+/// Most clients send their next request before the close, and get a reset. A tenth of the closes comes before the request.
 #[test]
 fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
-    let late = SimServer { closes_after: 10, closes_silently: true, silent_close: SilentClose::Later(1_000_000), ..server() };
+    let late =
+        SimServer { closes_after: 10, closes_silently: true, silent_close: SilentClose::Later(1_000_000), ..server() };
     let t = run(&plan(4, 1, 0.0), &late).total;
     let ends = t.completed / 10;
     // Until the first close that comes before the request, resets beyond the first eight count as failures.

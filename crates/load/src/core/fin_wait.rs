@@ -16,7 +16,7 @@ const TRIAL_INTERVAL_NS: u64 = 1_000_000_000;
 /// Maximum number of additional connection numbers, for connections that wait for a FIN. With 100,000 connections per
 /// second and FINs that come after 1 ms, 100 connections wait at a time.
 const MAX_SPARES: u32 = 256;
-/// Minimum number of additional connection numbers, because a few FINs may be late at the same time.
+/// Minimum number of additional connection numbers. Even with few clients, several FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
 /// Returns the number of additional connection numbers for `clients` clients. All connection numbers together,

@@ -23,7 +23,7 @@ pub(super) struct AddressTraffic {
 pub(super) struct TrafficCounts {
     /// Last counts of each open connection, by inode.
     open: HashMap<u32, (String, Traffic)>,
-    /// Sums of the connections that have ended, by address.
+    /// Total traffic of the connections that have ended, by the upstream's address.
     ended: BTreeMap<String, AddressTraffic>,
 }
 

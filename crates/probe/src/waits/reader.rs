@@ -19,7 +19,7 @@ use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 use super::turn::Turn;
 
-/// Maximum number of processes.
+/// Maximum number of processes whose threads the reader examines.
 const MAX_PROCESSES: usize = 1024;
 /// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 16;

@@ -117,8 +117,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
         let answered = self.len() as f64;
         let rank = q * (answered + unanswered as f64) / answered;
-        // Rounding changes a product of shares by about 1e-16. Because of such rounding errors, a rank slightly above 1
-        // counts as 1.
+        // Rounding errors change the rank by about 1e-16, so a rank slightly above 1 counts as 1.
         if answered <= 0.0 {
             return TimeFigure::Unknown;
         }

@@ -1,4 +1,5 @@
-//! Tests of the state machine without a socket, with a scripted session and with the sessions of services.
+//! Tests of a connection's state machine, without a socket. Some tests use a scripted session, and others use the sessions
+//! of real services.
 
 use std::sync::{Arc, Mutex};
 

@@ -41,8 +41,8 @@ impl Worker {
     }
 
     /// Schedules a check of a client that may leave unnoticed. A client can leave unnoticed after it has closed its
-    /// sending side. A client can also leave unnoticed if unread bytes prevent a level-triggered backend from watching
-    /// it.
+    /// sending side. A client can also leave unnoticed after it has sent bytes that the proxy does not read yet,
+    /// because a level-triggered event interface, such as poll, cannot watch this client then.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)

@@ -50,7 +50,7 @@ impl Look {
         let threads = sim.threads.iter().map(|thread| {
             let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
             let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
-            // Adds the CPU time that unfinished work has used so far.
+            // CPU time that the thread's unfinished work has used so far.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
                 part_s.min(work_s / speed)

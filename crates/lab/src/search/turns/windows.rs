@@ -17,7 +17,7 @@ const MIN_WINDOW_S: f64 = 0.2;
 const PREFERRED_WINDOW_S: f64 = 0.6;
 /// Maximum length of a measurement's warm-up, seconds.
 const MAX_WARM_UP_S: f64 = 0.3;
-/// Time that a measurement takes in addition to its length, seconds, including the warm-up.
+/// Time that a measurement takes beyond its length, for the warm-up and for starting and ending the load, seconds.
 const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Minimum length of a measurement as a multiple of the response time, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;

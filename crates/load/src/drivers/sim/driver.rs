@@ -141,9 +141,7 @@ impl Driver for SimDriver {
                 Event::LastAnswered((conn, _)) => Some(Completion::Received { conn, bytes: LAST_ANSWER }),
                 Event::Refused((conn, _)) => Some(Completion::Received { conn, bytes: REFUSED_ANSWER }),
                 Event::Closed((conn, _)) => Some(Completion::PeerClosed { conn }),
-                Event::Reset((conn, _)) => {
-                    Some(Completion::Failed { conn, op: Op::Receive, errno: Errno::CONNRESET })
-                }
+                Event::Reset((conn, _)) => Some(Completion::Failed { conn, op: Op::Receive, errno: Errno::CONNRESET }),
                 event => {
                     ops.serve(event);
                     None

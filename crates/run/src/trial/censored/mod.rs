@@ -29,7 +29,8 @@ struct Counts {
     failed: u64,
     /// Number of requests that the server refused after exactly this time.
     refused: u64,
-    /// Number of requests of this age at the end of the window, minus the number of requests of this age at its start.
+    /// Number of unfinished requests that had waited for this time at the end of the window, minus the number of such
+    /// requests at the start of the window.
     left: i64,
 }
 
