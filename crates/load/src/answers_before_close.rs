@@ -2,9 +2,9 @@
 //!
 //! Some servers close each connection after the same number of answers. Some of these closes come before the server
 //! receives the next request, which the missing acknowledgement shows. Other closes come later, when the request has
-//! already arrived, and the client then gets a reset. Both have the same cause if both follow the same number of answers.
-//! A server that fails or dies ends its connections after different numbers of answers, or only after it received a
-//! request.
+//! already arrived, and the client then gets a reset. Both have the same cause if both follow the same number of
+//! answers. A server that fails or dies ends its connections after different numbers of answers, or only after it
+//! received a request.
 
 /// Number of answers on the connections that a server closed right after an answer, before it received another request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

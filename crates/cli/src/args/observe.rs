@@ -16,8 +16,8 @@ pub(crate) struct ObserveArgs {
     /// Sample no stacks: names of functions and locks are then unknown
     #[arg(long, help_heading = "Counters")]
     no_stacks: bool,
-    /// Receive spans of the server at this address of loopback during the run (OTLP over HTTP), and show whose self time
-    /// grows with the load; a bare port is enough
+    /// Receive spans of the server at this address of loopback during the run (OTLP over HTTP), and show whose self
+    /// time grows with the load; a bare port is enough
     #[arg(long, value_name = "ADDR:PORT", value_parser = crate::metrics::address, help_heading = "Counters")]
     spans: Option<SocketAddr>,
     #[command(flatten)]
@@ -38,7 +38,8 @@ impl ObserveArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct BehindArgs {
     /// Sample a database behind the server: postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST,
-    /// or redis://HOST; repeatable. The password comes from PGPASSWORD, ~/.pgpass, MYSQL_PWD, REDISCLI_AUTH or --behind-file
+    /// or redis://HOST; repeatable. The password comes from PGPASSWORD, ~/.pgpass, MYSQL_PWD, REDISCLI_AUTH or
+    /// --behind-file
     #[arg(long, value_name = "URL", help_heading = "Counters")]
     behind: Vec<String>,
     /// Sample the databases in FILE, one URL per line

@@ -7,8 +7,8 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// Flags that apply to all requests of a set. Commands whose requests come from a set only, such as `compare`, have just
-/// these flags.
+/// Flags that apply to all requests of a set. Commands whose requests come from a set only, such as `compare`, have
+/// just these flags.
 const FLAGS_OF_SETS: &[&str] = &["prepared"];
 
 /// Values of the protocols' flags, as clap matched them. A command may have only some of these flags.

@@ -8,8 +8,8 @@ use super::units;
 /// Flags of answers that are streams of events.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StreamArgs {
-    /// Time the events of answers that are streams: sse, ndjson (lines), chunks, grpc or ws (messages); --timeout is then
-    /// the longest wait for an event
+    /// Time the events of answers that are streams: sse, ndjson (lines), chunks, grpc or ws (messages); --timeout is
+    /// then the longest wait for an event
     #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = "Streams")]
     stream: Option<StreamFormat>,
     /// Text of the event that ends a stream: '[DONE]'; a stream without it is broken

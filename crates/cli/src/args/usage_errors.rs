@@ -40,8 +40,8 @@ fn suggest(error: &mut Error, tip: String) {
 
 /// Returns the command line with each negative number joined to the flag before the number. clap reads a separate
 /// negative number as a flag. If a negative number is joined to its flag, as in `--flag=-1`, the flag's own parser
-/// refuses it with a better message. Returns `None` if a negative number is not the reason of the error, or if no negative
-/// number follows a flag.
+/// refuses it with a better message. Returns `None` if a negative number is not the reason of the error, or if no
+/// negative number follows a flag.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::UnknownArgument) {
         return None;

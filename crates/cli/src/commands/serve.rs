@@ -46,7 +46,8 @@ pub(crate) struct Args {
     /// proxy: address that requests are forwarded to
     #[arg(long, value_name = "HOST:PORT")]
     upstream: Option<String>,
-    /// sse, h2, grpc, ws: events per stream; proxy and model event: back end of the event API (epoll, uring, poll, select)
+    /// sse, h2, grpc, ws: events per stream; proxy and model event: back end of the event API (epoll, uring, poll,
+    /// select)
     #[arg(long, value_name = "N or NAME")]
     events: Option<String>,
     /// Streams: time from a request to the first event [default: 300ms]

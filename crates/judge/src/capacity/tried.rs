@@ -30,9 +30,9 @@ pub(super) struct Tried<'f, 'a> {
 }
 
 impl<'f, 'a> Tried<'f, 'a> {
-    /// Returns the best trials of a run, and true if they show only a lower bound of the capacity. In a search, the rates
-    /// of a lower bound come from [`surely_carried`]: the highest of several rates is partly high by chance, and without
-    /// an estimate nothing corrects this. If the user chose the loads, the rates are those that were measured.
+    /// Returns the best trials of a run, and true if they show only a lower bound of the capacity. In a search, the
+    /// rates of a lower bound come from [`surely_carried`]: the highest of several rates is partly high by chance, and
+    /// without an estimate nothing corrects this. If the user chose the loads, the rates are those that were measured.
     pub(super) fn of_run(facts: &'f Facts<'a>) -> (Self, bool) {
         let tried = Self::of(facts, carried);
         let at_least = tried.found().is_some() && tried.estimated().is_none() && tried.ended_early();

@@ -116,8 +116,8 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
 /// doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
-/// Values of a trial's usable slots: the logarithm of throughput (`y`) and the logarithms of the speeds. Also contains the
-/// effects of the levers on throughput and on the speeds.
+/// Values of a trial's usable slots: the logarithm of throughput (`y`) and the logarithms of the speeds. Also contains
+/// the effects of the levers on throughput and on the speeds.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,

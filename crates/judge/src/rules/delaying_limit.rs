@@ -200,8 +200,8 @@ mod tests {
         assert_eq!(client.id, "client-cpu", "{client:#?}");
     }
 
-    /// A client that never pauses waits 3.3 ms for each answer. At a lower rate, answers take only 2.5 ms. A worker that needs 3.3 ms per
-    /// request could not answer in 2.5 ms, so there is a limit.
+    /// A client that never pauses waits 3.3 ms for each answer. At a lower rate, answers take only 2.5 ms. A worker
+    /// that needs 3.3 ms per request could not answer in 2.5 ms, so there is a limit.
     #[test]
     fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
         let answered_in = |us: f64, count: u64| {

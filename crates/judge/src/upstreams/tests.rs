@@ -10,8 +10,8 @@ fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
     run
 }
 
-/// Makes the run of [`proxy`] without judging it. `levels` are further counters of the server's host: each has an ID, an
-/// instance and a constant value.
+/// Makes the run of [`proxy`] without judging it. `levels` are further counters of the server's host: each has an ID,
+/// an instance and a constant value.
 fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),

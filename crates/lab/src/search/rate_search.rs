@@ -163,8 +163,8 @@ mod tests {
         assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
     }
 
-    /// Overloads give the capacity, so more windows at the capacity would waste time. If the estimate falls, the windows
-    /// so far were beyond the capacity, so one more window shows the server at its capacity.
+    /// Overloads give the capacity, so more windows at the capacity would waste time. If the estimate falls, the
+    /// windows so far were beyond the capacity, so one more window shows the server at its capacity.
     #[test]
     fn a_search_that_uses_overloads_offers_the_capacity_once() {
         let overloads = |rate| {

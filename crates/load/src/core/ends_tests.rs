@@ -143,7 +143,8 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
 }
 
 /// The server closes each connection after 10 answers without announcing it, but only 1 ms after the answer on average.
-/// Most clients send their next request before the close, and get a reset. A tenth of the closes comes before the request.
+/// Most clients send their next request before the close, and get a reset. A tenth of the closes comes before the
+/// request.
 #[test]
 fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
     let late =

@@ -115,8 +115,8 @@ impl Core {
         is_unread || self.is_after_last_answer(conn) || self.may_be_race(conn, kind)
     }
 
-    /// Returns the number of answers on a connection whose requests in flight left right after an answer. Returns `None`
-    /// if the connection had been idle before these requests, or had no answer.
+    /// Returns the number of answers on a connection whose requests in flight left right after an answer. Returns
+    /// `None` if the connection had been idle before these requests, or had no answer.
     fn answers_before(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
         (c.idle_ns == 0 && c.has_answers()).then(|| c.made - u64::from(c.in_flight))

@@ -1,6 +1,6 @@
 //! Division of many threads into turns. If a server has too many threads for one round, each round reads the threads of
-//! one turn. Thread IDs are assigned to turns by a hash, so each turn holds threads of every kind and age. The shares of
-//! activities in a turn are therefore unbiased estimates of the shares among all threads. Source: W. G. Cochran,
+//! one turn. Thread IDs are assigned to turns by a hash, so each turn holds threads of every kind and age. The shares
+//! of activities in a turn are therefore unbiased estimates of the shares among all threads. Source: W. G. Cochran,
 //! *Sampling Techniques*, 3rd edition, 1977, chapter 2.
 
 /// Maximum number of threads that a round reads without turns. The files of these threads stay open, and reading one

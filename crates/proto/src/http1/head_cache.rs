@@ -17,9 +17,9 @@ const CACHED_HEADS: usize = 32;
 /// share an entry.
 const CACHED_ITEMS: usize = 256;
 
-/// The response heads that this thread parsed last. One stored head may serve several requests. The cache never changes a result, because
-/// equal bytes always have the same meaning. Requests with equal response heads share one stored head, so that a mix of
-/// such requests needs no more CPU cache than a single request.
+/// The response heads that this thread parsed last. One stored head may serve several requests. The cache never changes
+/// a result, because equal bytes always have the same meaning. Requests with equal response heads share one stored
+/// head, so that a mix of such requests needs no more CPU cache than a single request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],

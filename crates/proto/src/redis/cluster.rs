@@ -57,8 +57,8 @@ impl Routes {
         holder.is_none_or(|holder| holder.load(Ordering::Relaxed) == node)
     }
 
-    /// Returns, for each node, the number of commands whose slots it owns. A command without a slot counts for all nodes
-    /// in equal parts.
+    /// Returns, for each node, the number of commands whose slots it owns. A command without a slot counts for all
+    /// nodes in equal parts.
     pub(super) fn weights(&self) -> Vec<f64> {
         let mut weights = vec![0.0; self.nodes.len()];
         for slot in &self.slots {

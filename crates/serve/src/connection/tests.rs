@@ -1,5 +1,5 @@
-//! Tests of a connection's state machine, without a socket. Some tests use a scripted session, and others use the sessions
-//! of real services.
+//! Tests of a connection's state machine, without a socket. Some tests use a scripted session, and others use the
+//! sessions of real services.
 
 use std::sync::{Arc, Mutex};
 
