@@ -18,9 +18,9 @@ pub struct Event {
 
 impl Event {
     /// Returns true if the peer has closed its side, or if the connection has failed. The end of file comes after the
-    /// unread data, and no further event reports this end. A caller that stops reading after the first short read must
-    /// therefore call this function. With select(2), and with io_uring if `recheck` is off, the result is always
-    /// `false` and has no meaning.
+    /// unread data, and no further event reports this end. A caller that stops reading after a short read must call
+    /// this function to notice the end of file. With select(2), and with io_uring if `recheck` is off, the result is
+    /// always `false` and has no meaning.
     #[inline]
     #[must_use]
     pub const fn ended(&self) -> bool {

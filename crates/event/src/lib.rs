@@ -1,5 +1,6 @@
-//! An explicit event API. A thread declares interest in descriptors once, and then takes events from a queue. The cost
-//! of taking events depends on the number of delivered events, not on the number of declared descriptors.
+//! An event API with explicit declarations of interest. A thread declares interest in descriptors once, and then takes
+//! events from a queue. The cost of taking events depends on the number of delivered events, not on the number of
+//! declared descriptors.
 //!
 //! The interface is taken from the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
 //! Mechanism for UNIX* (USENIX 1999). This library implements the interface in user space on epoll and io_uring.
@@ -7,15 +8,15 @@
 //! functions to C programs, with the header `loadline_event.h`.
 //!
 //! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can also return the descriptor's
-//!   state, which is read after the declaration. Data that arrives between accepting a connection and declaring
-//!   interest in it is therefore not missed.
+//!   state, which is read after the declaration. This state shows data that arrived between accepting a connection and
+//!   declaring interest in it.
 //! - [`EventQueue::get_next_event`] delivers events, by default in the order of arrival. Several arrivals on one
 //!   descriptor become one event, which reports only the kinds of events that are true at delivery. An event may be
 //!   repeated, but is never lost.
 //! - A queue belongs to one thread. A [`Group`] declares interest for several threads: each event goes to every thread,
 //!   or to only one of them.
-//! - [`EventQueue::forget`] must be called before a descriptor is closed. Events of this descriptor are then not
-//!   delivered to a new descriptor with the same number.
+//! - [`EventQueue::forget`] must be called before a descriptor is closed. After this call, events of the closed
+//!   descriptor are not delivered to a new descriptor with the same number.
 //!
 //! # Example: an echo server
 //!

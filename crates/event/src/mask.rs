@@ -1,6 +1,6 @@
 //! The three kinds of events, and their conversion to poll(2) bits. The names of the kinds are taken from the paper by
 //! Banga, Mogul and Druschel (see `lib.rs`): EVENT_READ, EVENT_WRITE and EVENT_EXCEPT. Except with select(2), an error
-//! or a hang-up is reported as every declared kind. Therefore, callers need not request errors.
+//! or a hang-up is reported as every declared kind. Callers therefore need no separate kind of event for errors.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};

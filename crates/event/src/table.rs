@@ -1,6 +1,5 @@
 //! State of each descriptor, indexed by descriptor number. Each registration increments the generation of its number.
-//! Events of a closed descriptor therefore have another generation than events of a new descriptor with the same
-//! number.
+//! Events of a closed descriptor have an older generation than events of a new descriptor with the same number.
 
 use std::os::fd::RawFd;
 

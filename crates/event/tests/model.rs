@@ -122,8 +122,8 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // If the call returned the state, the queue must report only later arrivals. If the call did not return the
-        // state, the queue must report the whole current state.
+        // A call that returned the state has reported the earlier arrivals, so the queue must report only later
+        // arrivals. If the call did not return the state, the queue must report the whole current state.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }
@@ -146,8 +146,8 @@ impl World {
         count
     }
 
-    /// Takes all events from the queue. Checks that each kind of event that had to be reported was reported, unless
-    /// this kind is no longer true.
+    /// Takes all events from the queue. Checks that the queue reported each expected kind of event, unless the socket's
+    /// state has changed since.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {

@@ -7,7 +7,7 @@
 pub(crate) struct Messages {
     /// Number of bytes of the current message's prefix that have arrived.
     prefix: u8,
-    /// Length of the current message. The value is incomplete until the whole prefix has arrived.
+    /// Length of the current message. `length` is incomplete until the whole prefix of the message has arrived.
     length: u32,
     /// Number of bytes of the message that are still to come.
     left: u32,

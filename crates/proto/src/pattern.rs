@@ -1,5 +1,5 @@
-//! Bytes for messages. The sequence of bytes repeats only after 1 MiB, so that lost, swapped or shifted data is
-//! noticed. The bytes are the same in every process.
+//! Bytes with which messages are filled. The sequence of bytes repeats only after 1 MiB, so that lost, swapped or
+//! shifted data is noticed. Every process generates the same sequence.
 
 use std::sync::Arc;
 

@@ -12,7 +12,8 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Begins an answer. The stored words of an earlier refusal are kept until another refusal begins.
+    /// Prepares for the next answer, whose body is stored if the answer is a refusal. The stored words of an earlier
+    /// refusal are kept until another refusal begins.
     pub(crate) fn begin(&mut self, is_refusal: bool) {
         self.collects = is_refusal;
         if is_refusal {
@@ -32,7 +33,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the words in quotation marks; `None` if the body is empty or is not text.
+    /// Returns the text of the stored body in quotation marks; `None` if the body is empty or is not text.
     pub(crate) fn words(&self) -> Option<String> {
         let text = match std::str::from_utf8(&self.body) {
             Ok(text) => text,

@@ -63,8 +63,8 @@ pub trait Requester {
         None
     }
 
-    /// Returns the beginning of the received data in readable form, for display. Returns `None` if the data on the
-    /// network is already readable, and for connections that do not store the beginning of the data.
+    /// Returns the beginning of the received data in readable form, for display. Returns `None` if the received bytes
+    /// are readable as they are, or if this connection does not store their beginning.
     fn plain(&self) -> Option<&[u8]> {
         None
     }

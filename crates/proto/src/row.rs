@@ -16,8 +16,8 @@ pub struct ProtocolSpec {
     pub defaults: fn() -> Protocol,
     /// Command-line flags that change the settings. The flags are applied in the order of this list.
     pub flags: &'static [Flag],
-    /// After all flags were applied, adds settings that follow from other settings. For example, HTTP adds the
-    /// Content-Type of the body file.
+    /// After all flags were applied, adds settings that follow from other settings. For example, if a file is sent as
+    /// the body, HTTP adds a Content-Type header for the file.
     pub complete: fn(&mut Protocol),
     /// Returns true if a target URL of this protocol may also be used with these settings, which belong to another
     /// protocol. The user selects the other protocol by a flag.
@@ -86,7 +86,7 @@ pub struct Scheme {
     pub name: &'static str,
     /// Default port; if absent, a target must have a port.
     pub port: Option<u16>,
-    /// True if a target may have any path. If false, [`ProtocolSpec::set_path`] accepts or refuses a path.
+    /// True if a target may have any path. If false, [`ProtocolSpec::set_path`] accepts or refuses the target's path.
     pub path: bool,
     /// True if the scheme uses TLS.
     pub tls: bool,

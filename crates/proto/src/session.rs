@@ -37,8 +37,8 @@ pub trait Session {
         Progress::default()
     }
 
-    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may send the copy
-    /// directly from the receive buffer. The caller reports the number of sent bytes with
+    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may send these bytes back
+    /// directly from its receive buffer. The caller reports the number of sent bytes with
     /// [`mirrored`](Session::mirrored), and passes the remaining bytes to `receive`.
     fn mirrors(&self) -> bool {
         false
@@ -116,9 +116,9 @@ pub struct Progress {
     pub unasked: u32,
     /// True if the connection must be closed after everything was sent.
     pub close: bool,
-    /// Used with `close`: the peer may still be sending. The caller therefore first ends only its own side and keeps
-    /// reading for a while. Closing at once would reset the connection, and could destroy the last reply before it
-    /// arrives.
+    /// Used with `close`: true if the peer may still be sending. The caller therefore first ends only its own side and
+    /// keeps reading for a while. Closing at once would reset the connection, and could destroy the last reply before
+    /// it arrives.
     pub linger: bool,
 }
 
@@ -126,7 +126,7 @@ impl Progress {
     /// Progress without completed exchanges, after which the connection must be closed once everything was sent.
     pub const CLOSE: Self = Self { completed: 0, unasked: 0, close: true, linger: false };
 
-    /// Adds the results of another piece.
+    /// Adds the results of reading another piece of input.
     pub fn merge(&mut self, other: Self) {
         self.completed += other.completed;
         self.unasked += other.unasked;

@@ -63,9 +63,10 @@ pub(crate) struct RequestIndex {
 }
 
 impl Source {
-    /// Collects the values for a set whose requests can differ each time they are sent. Requests can differ if they
-    /// have placeholders, or if they capture values. Requests in sequence can differ, too, because a sequence stores
-    /// and sends cookies. Returns `None` for constant requests, which are assembled only once to save time.
+    /// Collects the values for a set whose requests can differ each time they are sent. A request can differ from one
+    /// send to the next if it has placeholders or captures values. Requests in sequence can differ, too, because a
+    /// sequence stores and sends cookies. Returns `None` for constant requests, which are assembled only once to save
+    /// time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
         let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {
@@ -211,8 +212,8 @@ impl SharedPlan {
         Self { mix: Mix::for_set(set), source: Source::for_plan(plan, set), sessions: Arc::default() }
     }
 
-    /// Returns the values, a seed, and a flag. The flag is true if the client stores cookies and sends them. Returns
-    /// `None` if all requests are constant.
+    /// Returns the source of the values that are filled into requests, a seed for random values, and a flag. The flag
+    /// is true if the client stores cookies and sends them. Returns `None` if all requests are constant.
     pub(crate) fn template(&self) -> Option<(Arc<Source>, u64, bool)> {
         let source = self.source.clone()?;
         let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);

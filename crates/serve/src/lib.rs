@@ -2,8 +2,8 @@
 //! that the model supports.
 //!
 //! Comments call one paper "the Windows study": A. Jones, A. Deshpande, *Windows Sockets 2.0: Write Scalable Winsock
-//! Apps Using Completion Ports* (2000). The study describes the servers that most models in this crate reproduce on
-//! Linux.
+//! Apps Using Completion Ports* (2000). The Windows study describes the servers that most models in this crate
+//! reproduce on Linux.
 //!
 //! [`start`] runs a server with given settings. These tables list all variants: [`MODELS`], [`SERVICES`],
 //! [`STRATEGIES`], [`BEHAVIOURS`], [`OPTIONS`].

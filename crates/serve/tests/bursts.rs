@@ -13,15 +13,15 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 #[test]
 fn waiting_connections_are_accepted_after_the_signal_queue_was_full() {
-    // With a limit of 0, the kernel cannot queue any signal. Instead, the kernel sends plain SIGIO for each change, and
-    // the server checks all of its sockets.
+    // With a limit of 0, the kernel cannot queue any signal. Because it cannot queue signals, the kernel sends plain
+    // SIGIO for each change, and the server checks all of its sockets.
     let none = rustix::process::Rlimit { current: Some(0), ..getrlimit(Resource::Sigpending) };
     setrlimit(Resource::Sigpending, none).unwrap();
     let options = [("work_us".to_owned(), "300000".to_owned())].into();
     let plan = ServePlan { service: "http".into(), model: "sigio".into(), options, ..ServePlan::default() };
     let server = serve::start(&plan).unwrap();
     let mut busy = TcpStream::connect(server.local_addr()).unwrap();
-    // The other clients connect while the server's thread is busy with this request.
+    // The server's thread is busy with this GET request while the other clients connect.
     busy.write_all(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").unwrap();
     let waiting: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(server.local_addr()).unwrap()).collect();
     busy.read_exact(&mut [0; 15]).unwrap();

@@ -122,7 +122,7 @@ fn the_proxy_closes_slow_heads() {
     });
 }
 
-/// Runs `check` for all names at the same time, because these tests wait for deadlines.
+/// Runs `check` for all names in parallel, because each check waits for deadlines.
 fn at_once<const N: usize>(names: [&'static str; N], check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for name in names {

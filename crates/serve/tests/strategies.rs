@@ -74,7 +74,8 @@ fn high_throughput_serves_connections_in_order_of_arrival() {
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
         // The third client has completed its exchange, so its worker slot goes to the fourth client.
         assert!(answers(&mut streams[3], SOON), "{model}");
-        // The second client has sent nothing so far and keeps its worker slot. All clients are served again.
+        // The second client has sent nothing so far and keeps its worker slot. All clients of this test are served once
+        // more.
         for stream in &mut streams {
             stream.write_all(b"x").unwrap();
             assert!(answers(stream, SOON), "{model}");
@@ -206,7 +207,7 @@ fn limits_bound_the_outstanding_sends() {
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
         // The two clients that never read prevent the server from reading until a limit closes their connections. After
-        // one of their connections is closed, a third client is served.
+        // the server has closed the connection of one of these clients, it serves the third client.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");
@@ -233,8 +234,8 @@ fn group_models_have_exactly_the_published_number_of_threads() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits until the counts of connections and threads are reached. A connection is counted before its threads. Threads
-/// beyond the expected number would be counted only a moment later.
+/// Waits until the counts of connections and threads are reached. A connection is counted before its threads. Surplus
+/// threads would be counted only a moment later than the expected ones.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

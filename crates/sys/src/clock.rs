@@ -67,8 +67,8 @@ fn read(clock: rustix::time::ClockId) -> u64 {
 /// Returns user and system CPU time of the calling thread in microseconds (getrusage(2), RUSAGE_THREAD).
 pub fn thread_usage_us() -> (f64, f64) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. If the call fails, the all-zero `rusage`
-    // is also valid.
+    // SAFETY: the pointer is valid for one `rusage`, which the kernel fills. If the call fails, `usage` stays all-zero,
+    // which is also valid.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()

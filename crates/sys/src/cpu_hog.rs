@@ -67,7 +67,8 @@ fn enter(cpu: u32, parent: u32) -> Result<()> {
         return Err(Errno::SRCH);
     }
     limits::confine_to_cpus(&[cpu])?;
-    // Errors are ignored. Without privilege or autogroups, the child runs with the usual priority.
+    // A failure to raise the priority is ignored. Without privilege or autogroups, the child runs with the usual
+    // priority.
     let _ = limits::set_nice(NICE);
     let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     Ok(())

@@ -41,8 +41,8 @@ pub struct UnixListener {
 
 impl Diag {
     /// Calls `each` with every stream socket of this network namespace that listens on the file `path`. A socket also
-    /// matches if its file has the same inode and the same name as `path`. This is needed because a server may have
-    /// bound the file by a relative path or a link.
+    /// matches if its file has the same inode and the same name as `path`. A server may have bound the file by a
+    /// relative path or a link, so comparing paths is not enough.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
         self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {
@@ -97,7 +97,7 @@ fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     Some((until_zero(find(NAME)?), find(VFS).and_then(|vfs| u32_at(vfs, 0)), listener))
 }
 
-/// Parses a connected stream socket. Returns its inode, its peer's inode and its name.
+/// Parses a connected stream socket. Returns the socket's inode, its peer's inode and its name.
 fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     if payload.get(1) != Some(&STREAM) {
         return None;

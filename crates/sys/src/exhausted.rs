@@ -52,8 +52,8 @@ pub fn no_descriptors() -> String {
 }
 
 /// Returns a sentence that explains why a process or a thread was not started. The C library returns EAGAIN both for a
-/// lack of memory and for a limit on threads. To distinguish the two causes, this function tries to map as much memory
-/// as a thread needs.
+/// lack of memory and for a limit on threads. To distinguish a lack of memory from a limit on threads, this function
+/// tries to map as much memory as a thread needs.
 pub fn why_not_started(error: &std::io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::AGAIN) => match Map::private(THREAD_BYTES) {

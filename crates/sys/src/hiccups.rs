@@ -9,7 +9,8 @@ use crate::{clock, limits};
 
 /// Length of each sleep, nanoseconds.
 const SLEEP_NS: u64 = 1_000_000;
-/// Minimum length of a pause, nanoseconds. Shorter delays also occur on a healthy machine with a busy scheduler.
+/// Minimum length of a pause, nanoseconds. Delays of less than 2 ms also occur on a healthy machine with a busy
+/// scheduler.
 const MIN_PAUSE_NS: u64 = 2_000_000;
 /// Maximum number of recorded pauses. If more pauses occur, the shortest ones are dropped.
 pub const MAX_PAUSES: usize = 10_000;

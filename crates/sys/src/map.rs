@@ -1,7 +1,7 @@
 //! Memory-mapped files, and private memory. Source: mmap(2).
 //!
 //! If another program shortens a file while it is mapped, an access to a page beyond the new end kills the reader with
-//! SIGBUS. The signal follows from the definition of mmap(2), and this module cannot prevent it.
+//! SIGBUS. The signal SIGBUS follows from the definition of mmap(2), and this module cannot prevent it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -16,8 +16,8 @@ const HEADER_BYTES: usize = 16;
 /// Size of the receive buffer, bytes. The kernel sends datagrams of at most 32 KiB to a reader with a buffer of this
 /// size (netlink_dump in af_netlink.c).
 const BUFFER_BYTES: usize = 32 << 10;
-/// Maximum wait for an answer. The kernel normally answers at once. Because of the maximum wait, a faulty kernel module
-/// cannot block loadline.
+/// Maximum wait for an answer. The kernel normally answers at once. This maximum prevents a faulty kernel module from
+/// blocking loadline.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 const REQUEST: u16 = 0x1;
@@ -57,7 +57,8 @@ impl Netlink {
     }
 
     /// Sends one request and calls `each` with the type and the payload of every message of the answer. Returns
-    /// [`DumpControl::Stop`] if `each` returned it. After `Stop`, a dump may still be in progress, so drop this socket.
+    /// [`DumpControl::Stop`] if `each` returned it. After `Stop`, drop this socket, because the kernel may still be
+    /// sending the rest of a dump.
     pub(crate) fn ask(
         &mut self,
         kind: u16,

@@ -28,7 +28,7 @@ pub struct Netns {
 pub enum OpenSpec {
     /// A file, opened for reading and writing, non-blocking.
     File(CString),
-    /// A socket.
+    /// A socket to be created.
     Socket {
         /// Address family: `libc::AF_INET`, `libc::AF_NETLINK`, …
         family: i32,

@@ -6,8 +6,8 @@ pub const O_DIRECT: i32 = libc::O_DIRECT;
 /// Open flag for a file without a name (open(2)).
 pub const O_TMPFILE: i32 = libc::O_TMPFILE;
 
-/// Returns the number of clock ticks per second (USER_HZ). The kernel reports some times to user space as numbers of
-/// these ticks.
+/// Returns the number of clock ticks per second (USER_HZ). The kernel reports some times, such as CPU times, as numbers
+/// of clock ticks.
 pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second().max(1)
 }

@@ -22,7 +22,7 @@ impl FdSet {
         self.words[at / 64] |= 1 << (at % 64);
     }
 
-    /// Removes a number.
+    /// Removes a descriptor from the set.
     #[inline]
     pub fn remove(&mut self, fd: RawFd) {
         if let Ok(at) = usize::try_from(fd)
@@ -32,7 +32,7 @@ impl FdSet {
         }
     }
 
-    /// Returns true if a number is in the set.
+    /// Returns true if descriptor `fd` is in the set.
     #[inline]
     pub fn contains(&self, fd: RawFd) -> bool {
         usize::try_from(fd).is_ok_and(|at| self.word(at / 64) & (1 << (at % 64)) != 0)

@@ -24,8 +24,8 @@ pub fn size() -> Option<(u16, u16)> {
     Some((size.ws_col, size.ws_row)).filter(|(columns, lines)| *columns > 0 && *lines > 0)
 }
 
-/// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, the write returns
-/// an error to a Rust program instead.
+/// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, a Rust program
+/// ignores SIGPIPE, and such a write returns an error.
 pub fn end_on_closed_pipe() -> Result<()> {
     // SAFETY: SIG_DFL is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };

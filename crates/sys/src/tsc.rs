@@ -1,6 +1,7 @@
 //! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. Because rdtscp waits until
 //! earlier instructions are done, a timed call lies wholly between two readings. Source: Intel SDM volume 2 (RDTSCP).
-//! The counter runs at a constant rate on every CPU of the last decade. [`Calibration`] checks the rate.
+//! The counter runs at a constant rate on every CPU of the last decade. [`Calibration`] checks that the rate of the
+//! counter is constant.
 
 use crate::clock;
 
@@ -23,11 +24,11 @@ pub fn counts() -> u64 {
 pub struct Calibration {
     /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Median number of counts between two readings with nothing between them. The median is subtracted from each
-    /// timing.
+    /// Median number of counts between two readings with nothing between them. This median is subtracted from each
+    /// measured duration.
     pub overhead: u64,
     /// Difference between the second-highest and the second-lowest of six measured rates, divided by their mean. If
-    /// this value is above 0.01, the counter is unreliable.
+    /// `spread` is above 0.01, the counter is unreliable.
     pub spread: f64,
 }
 

@@ -57,8 +57,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The registered descriptor was closed while a duplicate kept the file open. After the close, the number
-            // was given to another duplicate of the same file.
+            // The registered descriptor was closed while a duplicate kept the file open. Afterwards, the closed
+            // descriptor's number was given to another duplicate of the same file.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }

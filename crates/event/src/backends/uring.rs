@@ -1,8 +1,8 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
 //! pending bit per descriptor prevents a second hint for this descriptor while the first is queued. The hint queue and
 //! the pending bits come from the paper (see `lib.rs`). In the paper, the kernel maintains the queue and the bits.
-//! Declarations are collected, and the next wait submits them. A wait that finds hints, and has nothing to submit or
-//! check, needs no system call.
+//! Declarations of interest are collected, and the next wait submits them to the kernel. A wait that finds hints, and
+//! has nothing to submit or check, needs no system call.
 //!
 //! Before delivery, one call of poll(2) checks the current state of the descriptors, as in the paper. A descriptor
 //! needs no check if new data arrived after the application had reported that it has read everything
@@ -10,7 +10,8 @@
 //! can read it. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
 //! The kernel may end a multishot poll, for example because the completion queue overflowed. A poll that the kernel has
-//! ended is armed again. Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
+//! ended is armed again. A newly armed poll also reports data that has already arrived, so no event is lost. Source:
+//! io_uring/poll.c.
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -24,7 +25,8 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Maximum number of collected declarations. Further declarations cause an additional system call.
+/// Maximum number of collected declarations. If more declarations are collected, an additional system call submits
+/// them.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]

@@ -27,7 +27,7 @@ pub(crate) struct EventCounter {
 enum Splitter {
     Sse(ServerSentEvents),
     Lines(Lines),
-    /// Each chunk or WebSocket message with content is an event. The flag is true if content of the current chunk or
+    /// Each chunk or WebSocket message with content is an event. The `bool` is true if content of the current chunk or
     /// message has arrived.
     Chunks(bool),
     Messages(Messages),
@@ -87,7 +87,7 @@ impl EventCounter {
         (count, is_complete)
     }
 
-    /// Prepares for another body.
+    /// Prepares the counter for the body of the next answer.
     pub(crate) fn clear(&mut self) {
         self.splitter = Splitter::new(self.format);
         self.marker.iter_mut().for_each(EndMarker::clear);

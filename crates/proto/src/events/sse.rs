@@ -13,8 +13,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 enum Position {
     /// The byte order mark. The number says how many of its bytes have arrived.
     ByteOrderMark(u8),
-    /// The beginning of a line. The number says how many bytes of the line have arrived; they match the beginning of
-    /// [`FIELD`].
+    /// The beginning of a line, whose field name is not yet known. The number says how many bytes of the line have
+    /// arrived; they match the beginning of [`FIELD`].
     Name(u8),
     /// The rest of a line of the field `data`.
     Data,
@@ -67,7 +67,7 @@ impl ServerSentEvents {
                 self.at = Position::Name(0);
                 return rest;
             }
-            // A line that begins with only a part of the mark is not a `data` line.
+            // A line that begins with only a part of the byte order mark is not a `data` line.
             (false, _) => {
                 self.at = Position::Other;
                 return rest;

@@ -35,7 +35,7 @@ impl ClientPlan {
         Self::with_set(plan, None)
     }
 
-    /// Prepares the requests of `set`. If there is no set, prepares the single request of `plan`.
+    /// Prepares the requests of `set`. If `set` is `None`, prepares the single request of `plan`.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         Ok(Self {

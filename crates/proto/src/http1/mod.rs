@@ -27,5 +27,6 @@ pub(crate) use spec::{SPEC, client};
 pub(crate) use spec::{to_http1, to_http2};
 pub use strict::{Request, Response, empty_lines, request, response};
 
-/// Maximum size of a head, bytes. Also the maximum size of all chunk extensions and trailers of a body together.
+/// Maximum size of a head, bytes. `HEAD_LIMIT` also limits the total size of the chunk extensions and trailers of a
+/// body.
 pub const HEAD_LIMIT: usize = 64 * 1024;

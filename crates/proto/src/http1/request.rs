@@ -10,7 +10,7 @@ use crate::memory::{Capture, captures};
 use crate::template::{Piece, Source, decimal, without_placeholders};
 
 /// A request that is ready to be sent, and the expected response. In a large mix, many requests compete for the CPU's
-/// cache. The struct therefore fits into one cache line, and parts that are rarely used are stored elsewhere.
+/// cache. To save cache, the struct fits into one cache line, and rarely used parts are stored elsewhere.
 #[repr(align(64))]
 pub(super) struct Request {
     /// All bytes of the request; empty if values are filled in each time it is sent.

@@ -251,8 +251,8 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // A line feed without a carriage return does not end a line. The error is reported as soon as the line feed
-            // arrives, however the input is divided.
+            // A line feed without a carriage return does not end a line. The server refuses the request as soon as the
+            // line feed arrives, however the input is divided.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();

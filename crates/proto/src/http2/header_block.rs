@@ -5,8 +5,8 @@ use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Minimum number of bytes that each frame of a block counts towards [`MAX_BLOCK_BYTES`]. The minimum thus also limits
-/// the number of very small frames.
+/// Minimum number of bytes that each frame of a block counts towards [`MAX_BLOCK_BYTES`]. This minimum also limits the
+/// number of very small frames in a block.
 const MIN_FRAME_COST: usize = 256;
 
 /// The incomplete header block, if there is one. The buffer is used again for later blocks.

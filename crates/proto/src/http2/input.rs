@@ -1,5 +1,5 @@
 //! Splits input, which arrives in pieces of any size, into frames. DATA is passed on at once. All other frames are
-//! passed on when they are complete.
+//! passed to the caller when they are complete.
 
 use super::frame::{DATA, FrameHeader, HEADER_BYTES, MAX_PAYLOAD, PADDED, TOO_LONG};
 use crate::Fault;

@@ -96,7 +96,7 @@ pub struct ClientSession {
     setup: Setup,
     /// Indices of the statements that were not sent completely, in order.
     unsent: VecDeque<u16>,
-    /// Messages of the first statement in `unsent`, if values are filled into this statement.
+    /// Encoded messages of the first statement in `unsent`, if values are filled into this statement for every send.
     filled: Vec<u8>,
     /// Number of bytes already sent of the first statement in `unsent`.
     sent: usize,

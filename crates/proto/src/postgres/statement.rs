@@ -28,7 +28,8 @@ pub(super) struct Statement {
 
 /// A statement into which values are filled for every send.
 enum Filled {
-    /// Text in pieces. The flag of a placeholder is true if the placeholder is within single quotation marks.
+    /// Text of the statement, cut into constant pieces and placeholders. The flag of a placeholder is true if the
+    /// placeholder is within single quotation marks.
     Text(Vec<(Piece, bool)>),
     /// Name of the prepared statement, and the values for its parameters.
     Parameters(String, Vec<Piece>),

@@ -17,8 +17,8 @@ impl ClientPlan {
     }
 
     /// Returns the prepared answer to one request, for measuring the generator's maximum rate without a server. If a
-    /// record is split into parts of unequal size, the prepared answer is too long for the last part. The maximum rate
-    /// is therefore measured only with record sizes that are split into equal parts or not at all.
+    /// record is split into parts of unequal size, the prepared answer is too long for the last part. The generator's
+    /// maximum rate is measured only with record sizes that are split into equal parts, or that are not split.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };
@@ -52,10 +52,10 @@ impl Client for ClientPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request was sent, and the head of its answer has not arrived completely. The variant contains the number of
-    /// requested bytes.
+    /// A request was sent, and the head of its answer has not arrived completely. The number says how many bytes were
+    /// requested.
     Head(u32),
-    /// The body of an answer is arriving. The variant contains the number of bytes that are still to come.
+    /// The body of an answer is arriving. The number says how many bytes of the body are still to come.
     Body(u32),
 }
 

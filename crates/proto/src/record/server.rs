@@ -63,7 +63,7 @@ pub struct ServerSession<R: Records> {
 }
 
 impl<R: Records> ServerSession<R> {
-    /// Creates a session on this file.
+    /// Creates a session that reads and writes `records`.
     pub fn new(records: Arc<R>) -> Self {
         Self {
             records,

@@ -264,7 +264,8 @@ impl ClientSession {
     }
 }
 
-/// Advice for error replies: the beginnings of the replies, and the advice. The prefixes are documented by Redis.
+/// Advice for error replies: the beginnings of the replies, and the advice. The documentation of Redis contains these
+/// beginnings of error replies.
 const ADVICE: &[(&[&str], &str)] = &[
     (
         &["ERR max number of clients"],

@@ -1,5 +1,5 @@
-//! Redis, client and server: commands in RESP, and all kinds of replies of RESP2 and RESP3. Error replies are
-//! unexpected answers.
+//! Redis, client and server: commands in RESP, and all kinds of replies of RESP2 and RESP3. An error reply counts as an
+//! answer with an unexpected status.
 
 mod client;
 mod cluster;

@@ -150,7 +150,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Counts a complete element. Returns true if the outermost reply is complete.
+    /// Counts one complete element of the innermost incomplete array. Returns true if the outermost reply is complete.
     fn element(&mut self) -> bool {
         while let Some(level) = self.levels.last_mut() {
             level.left -= 1;
@@ -165,7 +165,7 @@ impl Reader {
         true
     }
 
-    /// Prepares for a new connection.
+    /// Drops an incomplete reply, so that the reader can be used for a new connection.
     pub(super) fn reset(&mut self) {
         self.levels.clear();
         self.line.clear();

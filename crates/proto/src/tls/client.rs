@@ -12,7 +12,7 @@ use super::permission::Permission;
 use super::pipe::{Pipe, Plain};
 use crate::{Client, Done, Fault, Mix, Progress, ProtocolSpec, Request, Requester, Which};
 
-/// Maximum number of decrypted bytes that the first connection stores for display.
+/// Maximum number of decrypted bytes that the first connection of a load stores for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
 /// Data that all connections of a load share.
@@ -218,7 +218,8 @@ impl<S: Requester> Requester for ClientSession<S> {
                     progress.merge(within.receive(bytes, done)?);
                 }
                 // The alert close_notify announces the end of the stream. TCP also reports the end of the stream, but
-                // later. Here, the alert matters only for a response that lasts until the end of the stream.
+                // later. The alert matters only for a response without a known length, which lasts until the end of the
+                // stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

@@ -1,9 +1,9 @@
 //! TLS 1.3 and 1.2 around any protocol, client and server, without I/O: the TLS session contains the protocol's
-//! session. The crate rustls provides the cryptography and the state machine. This module moves bytes and limits the
-//! memory.
+//! session. The crate rustls provides the cryptography and the state machine. This module passes bytes between rustls,
+//! the protocol's session and the caller, and limits the size of buffers.
 //!
 //! Allocations: rustls allocates one buffer for each record that it encrypts and one for each record that it decrypts.
-//! A handshake allocates memory for its messages. Nothing else is allocated after the handshake.
+//! A handshake allocates memory for its messages. After the handshake, only these record buffers are allocated.
 
 mod client;
 mod config;

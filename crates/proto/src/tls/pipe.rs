@@ -168,7 +168,8 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // rustls may have an alert for the peer. If rustls has no alert, calling it again is not allowed.
+                    // After an error, rustls may have an alert for the peer. Without an alert, rustls must not be
+                    // called again.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {

@@ -1,5 +1,5 @@
-//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size. Data is passed on as it arrives. Control
-//! frames (ping, pong, close) are passed on when they are complete.
+//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size. The payload of a data frame is passed to the
+//! caller as it arrives. Control frames (ping, pong, close) are passed on when they are complete.
 
 use crate::Fault;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::ProtoError;
 use crate::json_pointer::JsonPointer;
 
-/// Smallest ID. All IDs have ten digits, so each message has the same length.
+/// Smallest ID that the client gives to a message. All IDs have ten digits, so each message has the same length.
 const MIN_ID: u32 = 1_000_000_000;
 /// Number of IDs before they repeat. The largest ID still fits into a signed 32-bit integer.
 const IDS: u32 = i32::MAX as u32 - MIN_ID;

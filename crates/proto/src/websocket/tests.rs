@@ -239,8 +239,8 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     assert_eq!(told.receive(&halves, &mut drop).unwrap().completed, 1, "over parts of a message");
 }
 
-/// Feeds text messages to a session. Returns the IDs of the requests that they end, and the number of messages without
-/// a request.
+/// Feeds text messages to a session. Returns the IDs of the requests that the messages end, and the number of messages
+/// that belong to no request.
 fn ended(session: &mut ClientSession, messages: &[&str]) -> Result<(Vec<Which>, u32), Fault> {
     let mut all = Vec::new();
     let bytes: Vec<u8> = messages.iter().flat_map(|text| framed(FIN | frame::TEXT, text.as_bytes())).collect();

@@ -1,4 +1,4 @@
-//! Feeds a client's bytes to the reference server. The test here and the fuzz target share these functions.
+//! Feeds a client's bytes to the reference server. A test in `tests` and a fuzz target share these functions.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! `capacity`: a server with a known capacity. With one thread, requests are served one after another, and each has a
-//! time slice ("turn") of 1/capacity seconds. Several threads work in parallel, with longer time slices. After the real
-//! work of a request, the rest of its time slice is spent computing (`work`) or sleeping (`sleep`).
+//! time slice ("turn") of 1/capacity seconds. With n threads, n requests are served in parallel, with time slices of
+//! n/capacity seconds. After the real work of a request, the rest of its time slice is spent computing (`work`) or
+//! sleeping (`sleep`).
 //!
 //! While requests wait, time slices follow one another without a gap, so that a late wake-up does not lower the rate.
 //! After a time without requests, the next time slice starts at once.
@@ -85,7 +86,7 @@ mod tests {
     fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // The thread woke up 5 ms late. The next time slices end at the same times as after a punctual wake-up.
+        // The thread woke up 5 ms late. The next time slices end as if the thread had woken up on time.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }

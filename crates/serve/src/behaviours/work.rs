@@ -1,7 +1,7 @@
 //! `work_us`: CPU time added to each request, in one of two ways.
 //!
 //! `work_by=clock` (default) computes until the thread's CPU clock has advanced by the given time. Time in which the
-//! thread does not run is not counted. Interrupt time that the kernel charges to the thread is counted.
+//! thread does not run is not counted. Time in interrupts that the kernel charges to the thread counts as its CPU time.
 //!
 //! `work_by=loops` runs a fixed number of loop iterations, calibrated once at the start. As with real work, a request
 //! takes longer if interrupts or other threads use the CPU.

@@ -20,8 +20,8 @@ pub(super) struct Conn {
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
-    /// True if the peer has closed its side. The session learns about this end after the backlog of received data was
-    /// processed.
+    /// True if the peer has closed its side. The session learns that the peer closed only after it has processed the
+    /// backlog of received data.
     pub(super) input_ended: bool,
     /// True while a shutdown of the server's side is posted. The kernel looks up the file by the connection's index
     /// when the shutdown runs, so the connection must keep its index until then.

@@ -2,8 +2,8 @@
 //! linked to a write to an eventfd.
 //!
 //! The thread waits for up to 62 events, and for a control event with index 0. If several events are signalled, a wait
-//! reports only the event with the lowest index. After the wait, the thread handles the operation of the reported
-//! event. The ring runs the operations, but its completion queue is read only after an event was signalled.
+//! reports only the event with the lowest index. After each wait, the thread handles the operation that signalled the
+//! reported event. The ring runs the operations, but its completion queue is read only after an event was signalled.
 
 use std::os::fd::AsRawFd;
 
@@ -14,8 +14,8 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags for operations. With events, each operation is linked to the next operation in the ring, which
-    /// signals the event.
+    /// Returns the flags for operations. If the worker waits for events, each operation is linked to the next operation
+    /// in the ring, which signals the operation's event.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }

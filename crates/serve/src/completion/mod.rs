@@ -3,8 +3,8 @@
 //! whether connections have descriptors.
 //!
 //! A connection has at most one outstanding send, so that answers stay in order. During a send, the server receives
-//! only a few buffers of input from the connection. A peer that does not read its answers therefore cannot fill the
-//! server's memory.
+//! only a few buffers of input from the connection. This limit prevents a peer that does not read its answers from
+//! filling the server's memory.
 
 mod conn;
 mod ends;

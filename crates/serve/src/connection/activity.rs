@@ -17,8 +17,8 @@ pub(crate) struct Activity {
     head_since_ms: u32,
     /// True if the connection is in the list of connections whose heads have a deadline.
     head_watched: bool,
-    /// True if the connection is neither read nor written. Either the connection waits for a worker slot, or too many
-    /// other connections have waiting output (strategy `limits`).
+    /// True if the connection is neither read nor written. A parked connection waits for a worker slot, or waits
+    /// because too many other connections have waiting output (strategy `limits`).
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its worker slot.
     pub(crate) served: bool,
@@ -105,7 +105,7 @@ impl Activity {
     }
 
     /// Checks the deadline of a head. The server does not read from a connection without a worker slot or with unsent
-    /// output. The head of a connection that the server does not read is therefore never late.
+    /// output. While the server does not read a connection, the head of the connection's request is not late.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

@@ -103,8 +103,8 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would answer the next bytes with the same bytes. If the result is true, an I/O model
-    /// may send the next bytes back directly from its own buffer.
+    /// Returns true if the session would answer the next bytes with the same bytes. If it would, an I/O model may send
+    /// received bytes back directly from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }
@@ -120,8 +120,8 @@ impl Connection {
         !self.holds_output() && self.session.wants_transmit()
     }
 
-    /// Returns the time at which the connection will have more to write without further input. Returns `None` if there
-    /// is no such time.
+    /// Returns the time at which the connection will have more to write without further input. Returns `None` if the
+    /// connection has nothing scheduled to write.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         self.session.due_ns().filter(|_| !self.holds_output())
     }

@@ -91,7 +91,7 @@ fn a_close_follows_the_last_answer_and_drops_later_bytes() {
     let mut c = scripted();
     assert_eq!(c.received(b"ac", 1), Ok(2));
     assert!(!c.takes_input());
-    // These bytes arrived after the session decided to close the connection, so they are dropped.
+    // The bytes `aaa` arrived after the session decided to close the connection, so they are dropped.
     assert_eq!(c.received(b"aaa", 1), Ok(0));
     assert_eq!(output(&mut c), b"ac");
     assert_eq!(c.settle(1), Next::Close(End::Done));

@@ -35,7 +35,7 @@ struct Assigner {
     cell: Arc<Cell>,
 }
 
-/// Resets the connections that wait in the inbox of a failed group. Returns the number of these connections.
+/// Resets the connections that wait in the inbox of a failed group. Returns the number of connections that were reset.
 fn reset_inbox(inbox: &Inbox) -> u64 {
     let fds = inbox.take();
     for fd in &fds {

@@ -4,8 +4,8 @@
 //! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` has the cost of
 //! searching arrays. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
 //!
-//! Cost of an event: a part of one copy and one scan of the bit sets, up to the highest descriptor. All events of one
-//! wake-up share the copy and the scan.
+//! Each event costs a share of the time to copy and to scan the bit sets up to the highest descriptor. All events of
+//! one wake-up share the copy and the scan.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

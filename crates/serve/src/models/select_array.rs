@@ -5,8 +5,8 @@
 //! wait, each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in
 //! all three sets. The time for the searches therefore grows with the square of the number of connections.
 //!
-//! Almost every socket can be written at any time, so each wait ends at once. The thread therefore never sleeps while
-//! clients are connected. Only one connection is accepted after each wait, so accepting becomes slower as the number of
+//! Almost every socket can be written at any time, so each wait ends at once. While clients are connected, the thread
+//! never sleeps. Only one connection is accepted after each wait, so accepting becomes slower as the number of
 //! connections grows. With the option `accept_all`, all waiting connections are accepted, and only the cost of the
 //! searches remains.
 //!
@@ -41,7 +41,7 @@ struct FdArray(Vec<RawFd>);
 
 impl FdArray {
     /// FD_ISSET: compares one entry after another, as Windows does. (The method `contains` would compare several
-    /// entries at a time.)
+    /// entries at once, which Windows does not do.)
     #[inline(never)]
     fn is_set(&self, fd: RawFd) -> bool {
         for entry in &self.0 {
@@ -90,7 +90,8 @@ impl Arrays {
                 self.read.set(*fd);
                 asked |= poll::IN;
             }
-            // The waker is not a socket, and can be written to at any time. Only the read set contains it.
+            // The waker is not a socket, and can be written to at any time. Only the set of descriptors to read
+            // contains the waker.
             if *token != WAKER {
                 self.write.set(*fd);
                 self.except.set(*fd);

@@ -1,9 +1,9 @@
 //! A fixed number of threads that share one epoll instance. Each thread takes one event, serves the event's connection,
 //! and waits for the next event. Because of EPOLLONESHOT, no other thread serves this connection at the same time.
 //!
-//! The model is the classic thread pool, which the Windows study (Jones and Deshpande, 2000) does not have. If requests
-//! wait for something, the capacity is the number of threads divided by the service time. With `sleep_ms`, the model is
-//! the test case for the verdict `server-concurrency`.
+//! The model is the classic thread pool, which the Windows study (Jones and Deshpande, 2000) does not have. If a thread
+//! sleeps or blocks while it handles a request, the capacity is the number of threads divided by the service time. With
+//! `sleep_ms`, the model is the test case for the verdict `server-concurrency`.
 //!
 //! Cost of an event: one call each of epoll_wait, recv, send and epoll_ctl. The thread also takes the connection's
 //! lock, for which it rarely waits.

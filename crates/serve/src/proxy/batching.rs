@@ -1,5 +1,5 @@
-//! Under load, a thread of the proxy pauses before it waits for events. After the pause, the thread handles several
-//! events together. Network cards use interrupt coalescing for the same purpose.
+//! Under load, a thread of the proxy pauses before it waits for events. Several events can arrive during the pause, and
+//! the thread handles them together. Network cards use interrupt coalescing to handle several packets together.
 //!
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.
@@ -58,8 +58,8 @@ impl BatchPauses {
     }
 
     /// Returns the length of the pause before the next call; `None` for no pause. The last call returned `count`
-    /// events, and had space for `room` events. If the call used all of its space, more events may be waiting, so the
-    /// thread makes no pause.
+    /// events, and had space for `room` events. If the last call returned as many events as it had space for, more
+    /// events may be waiting, so the thread makes no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {

@@ -47,8 +47,8 @@ impl Settings {
         let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-        // With io_uring, each arriving packet wakes a thread that sleeps in a pause, so pauses would collect no events.
-        // Pauses with io_uring would cost a tenth of the CPU time of a request.
+        // With io_uring, threads do not pause: each arriving packet would wake the thread early, so a pause would
+        // collect no events. Pauses with io_uring would cost a tenth of the CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,

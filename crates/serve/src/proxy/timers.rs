@@ -103,7 +103,7 @@ impl Worker {
             return;
         }
         if pair.waits_for_client() {
-            // The client reads or sends slowly, so the silence is not the upstream server's fault.
+            // The exchange waits for a slow client, so the upstream server gets more time.
             pair.progress_ms = now;
         }
         let due = pair.progress_ms + timeout;

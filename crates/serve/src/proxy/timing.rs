@@ -1,6 +1,6 @@
-//! Measures the calls of the event API in the proxy, as in the event API paper. A cycle counter is read before and
-//! after each call. The results do not contain calls that would have blocked. When enough calls were measured, the
-//! result is sent.
+//! Measures the calls of the event API in the proxy, as Banga, Mogul and Druschel did in their paper about this API. A
+//! cycle counter is read before and after each call. The results do not contain calls that would have blocked. When
+//! enough calls were measured, the result is sent.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -15,14 +15,15 @@ use sys::tsc;
 /// its next event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Durations of measured calls, in cycles ([`sys::tsc`]). The cost of reading the counter is included.
+/// Durations of measured calls, in cycles ([`sys::tsc`]). The time for reading the cycle counter is included in these
+/// durations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
     /// Calls of `get_next_event` that returned events: duration in cycles, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Number of calls that found no events, after which the proxy waited. Calls that found no events are not part of
-    /// `calls`.
+    /// Number of calls of `get_next_event` that found no events, so the proxy had to wait. Calls that found no events
+    /// are not part of `calls`.
     pub rejected: u64,
     /// Duration of each declaration of interest, in cycles.
     pub declared: Vec<u64>,
@@ -128,8 +129,8 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // The measurement was requested during a wait. A proxy that waits is not saturated, and perhaps no events
-            // had arrived for a long time. The wait during the request counts as a call that found no events.
+            // The measurement was requested during a wait. A waiting proxy is not saturated, and it may have waited for
+            // a long time. The wait during the request counts as a call that found no events.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
@@ -266,7 +267,7 @@ mod tests {
         let mut told = 0;
         while !asker.is_finished() {
             watch.room(9);
-            // Each pass of the loop declares interest eight times. Every fourth pass also revokes interest.
+            // Each pass of the loop declares interest eight times. Every fourth pass of the loop also revokes interest.
             (0..8).for_each(|_| watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap());
             told += 1;
             if told % 4 == 0 {

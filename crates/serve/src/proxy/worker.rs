@@ -238,8 +238,8 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // The client's request is about to arrive. The socket is marked as readable, so the proxy reads the request
-            // before it closes the connection.
+            // The proxy is full and refuses the client's request, which is about to arrive. The socket is marked as
+            // readable, so the proxy reads the request before it closes the connection.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

@@ -12,7 +12,7 @@ use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
 use crate::strategies::ReadTurn;
 
-/// Maximum number of bytes written to one connection in one turn. Because of the maximum, a large reply delays other
+/// Maximum number of bytes written to one connection in one turn. This maximum ensures that a large reply delays other
 /// connections only briefly.
 const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
 
@@ -34,7 +34,7 @@ pub(crate) enum Turn {
     Close(End),
 }
 
-/// Buffers of a thread. All connections of the thread use them, one after another.
+/// Buffers of a thread. All connections of the thread use these buffers, one after another.
 pub(crate) struct Scratch {
     input: Box<[u8]>,
     output: Box<[u8]>,
@@ -96,7 +96,7 @@ impl Conn {
         }
     }
 
-    /// Writes waiting output, reads requests, and writes answers. Returns true if this used up the turn.
+    /// Writes waiting output, reads requests, and writes answers. Returns true if the connection has used up its turn.
     fn exchange(
         &mut self,
         readable: bool,

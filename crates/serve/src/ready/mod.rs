@@ -1,8 +1,8 @@
 //! Event loop of every readiness model: waits for events, and then gives each ready connection a turn. A turn writes
 //! the waiting output of a connection, reads requests, and writes the answers.
 //!
-//! A model implements [`Readiness`], which watches descriptors and waits for them. This module contains the rest of the
-//! event loop.
+//! A model implements [`Readiness`], which watches descriptors and waits for them. This module contains the parts of
+//! the event loop that all readiness models share.
 
 mod conn;
 mod turns;
@@ -30,8 +30,8 @@ pub(crate) trait Readiness {
     /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
     /// served until its socket would block.
     const EDGE: bool;
-    /// True if the mechanism does not report descriptors that are already ready when they are added. New connections
-    /// are then read without waiting for an event.
+    /// True if the mechanism does not report descriptors that are already ready when they are added. With such a
+    /// mechanism, each new connection is read at once, without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.

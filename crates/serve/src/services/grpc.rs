@@ -1,5 +1,5 @@
 //! gRPC: answers every call on every path with a message of `--body-bytes` bytes, or with a stream of such messages. An
-//! option can set an error status instead.
+//! option makes the service answer with an error status instead of messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
-/// Maximum size of a message, bytes. The message is kept in memory.
+/// Maximum size of a message, bytes. The service keeps a message of this size in memory.
 const MAX_MESSAGE_BYTES: u64 = 1 << 30;
 /// Status `UNIMPLEMENTED` of gRPC, for requests that are not gRPC calls.
 const UNIMPLEMENTED: u16 = 12;

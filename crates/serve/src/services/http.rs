@@ -201,8 +201,8 @@ mod tests {
 
     #[test]
     fn requests_above_the_rate_are_refused() {
-        // The limit is 5 requests/s. If a request comes every 200 ms, all requests pass. If a request comes every 100
-        // ms, half of the requests pass.
+        // The server's limit is 5 requests/s. If a request comes every 200 ms, all requests pass. If a request comes
+        // every 100 ms, half of the requests pass.
         assert_eq!(refused("5", 200), 0);
         assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
         assert_eq!(refused("5", 0), 39);

@@ -9,7 +9,7 @@ use super::{SERVICES, ServiceKind};
 use crate::connection::{Connection, End, Next};
 use crate::{Options, ServeError, Service, Stats};
 
-/// Opens the service with these settings.
+/// Opens the service that `plan` selects, with the settings of `plan`.
 pub(crate) fn open(plan: &ServePlan) -> Result<Arc<dyn Service>, ServeError> {
     let row = SERVICES.iter().find(|row| row.name == plan.service).unwrap();
     let ServiceKind::Sessions(open) = row.kind else { unreachable!("{} has no sessions", row.name) };
@@ -25,7 +25,8 @@ pub(crate) fn service(name: &str, options: &[(&str, &str)]) -> Arc<dyn Service> 
     open(&plan(name, options)).unwrap()
 }
 
-/// Passes these bytes to a new connection. Returns the connection's answer and its next step.
+/// Passes `input` to a new connection of the service, in small pieces. Returns the connection's answer and its next
+/// step.
 fn exchange(service: &dyn Service, input: &[u8]) -> (Vec<u8>, Next) {
     let mut connection = Connection::new(service.session(), 1, false);
     for piece in input.chunks(7) {

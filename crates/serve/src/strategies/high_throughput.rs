@@ -1,10 +1,10 @@
 //! Strategy `high-throughput`: many connections may be open, but each thread serves only `active` of them (these have a
 //! worker slot). The other connections wait in a queue.
 //!
-//! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the worker slot
-//! after an exchange, or after `active_idle_ms` without data. A connection that has given up its worker slot but has
-//! not ended goes to the end of the queue. The option `waiting` limits the length of the queue. If the queue is full,
-//! further connections are refused by a busy reply, a close or a reset.
+//! A connection gives up its worker slot when it ends. If other connections wait, a connection also gives up its worker
+//! slot after an exchange, or after `active_idle_ms` without data. A connection that has given up its worker slot but
+//! has not ended goes to the end of the queue. The option `waiting` limits the length of the queue. If the queue is
+//! full, further connections are refused by a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
 

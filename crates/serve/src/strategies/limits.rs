@@ -2,7 +2,7 @@
 //! not send.
 //!
 //! If none of a peer's waiting output could be sent for `unsent_ms`, the peer's connection is closed, counted and
-//! reported. The connection of a peer that sends nothing for `silent_ms` is also closed, counted and reported. In each
+//! reported. If a peer sends nothing for `silent_ms`, its connection is closed, counted and reported, too. In each
 //! thread, at most `sends` connections may have waiting output. When this number is reached, the thread reads from no
 //! other connection. (The server of the Windows study (Jones and Deshpande, 2000) has one thread.)
 

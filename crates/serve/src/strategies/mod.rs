@@ -1,8 +1,8 @@
 //! Server strategies, which decide which connections are served, how much is read at once, and which connections are
 //! closed.
 //!
-//! Each strategy has one file and one entry in [`STRATEGIES`]. The entry converts the options into a [`Policy`], which
-//! the I/O models follow.
+//! Each strategy has one file and one entry in [`STRATEGIES`]. The entry of a strategy converts the user's options into
+//! a [`Policy`], which the I/O models follow.
 
 mod high_connections;
 pub(crate) mod high_throughput;

@@ -5,7 +5,7 @@ use crate::{Options, ServeError};
 /// Limits on reading from a connection in one turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTurn {
-    /// Maximum number of bytes to read.
+    /// Maximum number of bytes to read from a connection in one turn.
     pub(crate) bytes: usize,
     /// True to continue reading until the socket has no more data. False to stop after a read that returned fewer bytes
     /// than requested.
@@ -20,8 +20,8 @@ pub(crate) struct Policy {
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// Maximum time for the head of a request, milliseconds; 0 for no limit. The limit on the head applies with all
-    /// strategies.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit. The maximum time for the head applies with
+    /// all strategies.
     pub(crate) head_ms: u32,
 }
 

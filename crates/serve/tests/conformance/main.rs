@@ -1,5 +1,5 @@
-//! Every I/O model must serve each of its services, and some services with every strategy, without losing bytes and
-//! without leaking descriptors, threads or memory.
+//! Every I/O model must serve each of its services, and some services with every strategy. No bytes may be lost, and no
+//! descriptors, threads or memory may leak.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

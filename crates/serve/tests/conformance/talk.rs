@@ -33,8 +33,8 @@ pub(crate) struct Talk {
     pub(crate) ask: Vec<u8>,
     /// A request of the long exchange.
     pub(crate) long_ask: Vec<u8>,
-    /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The value
-    /// is 0 if the long exchange of another service tests the same code.
+    /// Number of requests in the long exchange. All requests together move 16 MiB in at least one direction. The number
+    /// is 0 if another service's long exchange tests the same code.
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
@@ -67,7 +67,8 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Creates the entry of a service. The entry has no requests yet, and its check accepts no answer.
+    /// Creates the test table's entry for the service `service`. The entry has no requests yet, and its check accepts
+    /// no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
         Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }
@@ -104,8 +105,8 @@ impl Talk {
         plan
     }
 
-    /// Sends `asks` requests in pieces of `piece` bytes, and closes the sending side. Reads all answers at the same
-    /// time and checks them. Returns the numbers of bytes sent and received.
+    /// Sends `asks` requests in pieces of `piece` bytes, and closes the sending side. Reads the answers while it sends
+    /// the requests, and checks them. Returns the numbers of bytes sent and received.
     pub(crate) fn exchange(&self, stream: TcpStream, ask: &[u8], asks: usize, piece: usize) -> (u64, u64) {
         let mut reader = stream.try_clone().unwrap();
         let mut back = Vec::new();

@@ -67,7 +67,8 @@ fn a_client_that_closes_or_half_closes_and_then_resets_is_noticed() {
             std::thread::sleep(Duration::from_millis(50));
             sys::socket::set_reset_on_close(client).unwrap();
         });
-        // HTTP/1.0 clients get no interim response, but the proxy notices their reset, too.
+        // HTTP/1.0 clients get no interim response, but the proxy must also notice when such a client resets its
+        // connection.
         let old = b"GET / HTTP/1.0\r\n\r\n";
         leaves(events, old, |client| sys::socket::set_reset_on_close(client).unwrap());
     });

@@ -1,5 +1,5 @@
-//! HAProxy and nginx in front of and behind loadline's servers. The server behind must not execute a request that the
-//! server in front did not recognize as a request.
+//! HAProxy and nginx in front of and behind loadline's servers. The back-end server must not execute a request that the
+//! front-end server did not recognize as a request.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! Request smuggling: a table of malformed requests is sent to the parser, the reference server and the proxy. HAProxy
-//! and nginx are used as front ends and back ends. Each entry of the table names the section of the RFC that it
-//! violates. A further source is RFC 9112, section 11.2.
+//! and nginx are used as front ends and back ends. Each malformed request in the table names the section of the RFC
+//! that it violates. A further source is RFC 9112, section 11.2.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 #[path = "../proxy/common.rs"]
@@ -20,8 +20,8 @@ use run::ServePlan;
 use common::{proxy, text, upstream};
 use shapes::{CHUNKED, CHUNKS, HEADS, HIDDEN, RIGHT};
 
-/// Returns every malformed message: its name, the expected status, and its bytes. The flag is true if the error is in
-/// the message's head.
+/// Returns the name, the expected status and the bytes of every malformed message, and a flag. The flag is true if the
+/// error is in the message's head.
 pub(crate) fn wrong() -> impl Iterator<Item = (String, u16, Vec<u8>, bool)> {
     let heads = HEADS.iter().map(|s| (s, s.bytes.to_owned(), true));
     let chunks = CHUNKS.iter().map(|s| (s, [CHUNKED, s.bytes].concat(), false));

@@ -72,7 +72,7 @@ impl Diag {
     }
 
     /// Calls `each` with every established connection that does not use `port` at either end. The kernel selects the
-    /// connections. With `traffic`, the kernel adds `tcp_info`, and must lock each connection for this.
+    /// connections. With `traffic`, the kernel adds `tcp_info`, for which it must lock each connection.
     pub fn others(&mut self, v6: bool, port: u16, traffic: bool, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
         self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)

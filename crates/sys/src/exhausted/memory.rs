@@ -17,7 +17,7 @@ pub(super) fn sentence(needed: u64) -> String {
 }
 
 /// Returns the sentence for the limit with the least memory left, if less memory is left than is needed. If every limit
-/// leaves enough memory, returns a general sentence.
+/// leaves enough memory, returns a general sentence about a lack of memory.
 fn tell(limits: Vec<Limit>, needed: u64) -> String {
     let full = limits.iter().filter(|limit| limit.left() < needed).min_by_key(|limit| limit.left());
     full.map_or_else(

@@ -10,8 +10,8 @@ use crate::limits;
 /// Limit on processes and threads that is high enough for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
-/// Maximum number of processes and threads that are assumed to have ended between the failed start and the reading of
-/// the counts. A load generator that fails to start ends its threads, which lowers the counts.
+/// Maximum number of processes and threads that are assumed to have ended after the start of a thread failed and before
+/// the running ones were counted. A load generator that fails to start ends its threads, which lowers the counts.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence for the user: no further process or thread can be started.
@@ -19,8 +19,8 @@ pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
 
-/// Returns the sentence for the limit that was reached, or nearly reached (see [`ENDED_SINCE`]). If there is no such
-/// limit, returns a sentence that names the nearest limit.
+/// Returns the sentence for the limit that was reached, or nearly reached (see [`ENDED_SINCE`]). If no limit was nearly
+/// reached, returns the sentence about the limit that has the least room left.
 fn tell(limits: Vec<Limit>) -> String {
     let nearest = limits.iter().min_by_key(|limit| limit.left());
     match nearest {

@@ -46,8 +46,8 @@ impl CpuSampler {
     }
 
     /// Starts to sample all threads of the system. Each CPU takes a sample after every `period_ns` of its busy time.
-    /// With this kind of sampling, threads have no events of their own, so the sampling does not slow their context
-    /// switches down. Needs CAP_PERFMON, or a `perf_event_paranoid` of at most 0.
+    /// Threads get no `perf` events of their own, so this sampling does not slow their context switches down. Needs
+    /// CAP_PERFMON, or a `perf_event_paranoid` of at most 0.
     pub fn add_everything(&mut self, period_ns: u64) -> Result<()> {
         self.open(Target::Everything, period_ns)
     }

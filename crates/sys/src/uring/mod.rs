@@ -84,8 +84,8 @@ pub struct Cqe {
     pub user: u64,
     /// Result of the operation, or a negated error number.
     pub result: i32,
-    /// True if a multishot operation continues. False means that the operation has ended. The caller starts it again if
-    /// needed.
+    /// True if a multishot operation continues. False means that the operation has ended. The caller starts an ended
+    /// operation again if needed.
     pub more: bool,
     /// The receive buffer that was filled. The buffer must be returned with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
@@ -227,8 +227,8 @@ impl Ring {
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
             // SAFETY: every pointer in an entry made in `ops` leads into memory that the ring owns (slots, addresses),
-            // to constants, or to `'static` data. All this memory stays mapped until the ring has cancelled the
-            // remaining operations.
+            // to constants, or to `'static` data. This memory stays mapped until the ring has cancelled its remaining
+            // operations.
             if unsafe { self.io.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -245,7 +245,7 @@ fn tolerate(e: Errno) -> Result<()> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Cancels running operations before the memory is released. If cancelling fails, the memory is leaked on
+        // Cancels running operations before the ring's memory is released. If cancelling fails, the memory is leaked on
         // purpose, because the kernel may still access it.
         let limit = types::Timespec::new().sec(1);
         let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());

@@ -115,8 +115,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// State of the server's header table (HPACK dynamic table). The state says whether the header table contains the
-/// headers of our requests.
+/// State of the server's header table (HPACK dynamic table). This enum says whether the header table contains the
+/// headers of the client's requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     /// The server's header table does not contain our headers yet.

@@ -150,7 +150,7 @@ impl Decoder {
         last
     }
 
-    /// Prepares for a new connection.
+    /// Empties the dynamic table for a new connection.
     pub(super) fn reset(&mut self) {
         self.entries.clear();
         (self.size, self.limit, self.repeatable) = (0, TABLE_BYTES, false);

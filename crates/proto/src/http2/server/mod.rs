@@ -1,10 +1,10 @@
 //! HTTP/2 server: answers requests on many streams with the prepared pages of a [`Site`]. The streams take turns in
 //! sending. Bodies of requests are skipped.
 //!
-//! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, its stream is reset.
-//! Memory use is limited: at most `max_streams` answers are being sent at a time, and all answers share their pages
-//! instead of copying them. The server models of the crate `serve` stop reading input while too much output waits to be
-//! sent.
+//! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, the server resets that
+//! request's stream and keeps the connection. Memory use is limited: at most `max_streams` answers are being sent at a
+//! time, and all answers share their pages instead of copying them. The server models of the crate `serve` stop reading
+//! input while too much output waits to be sent.
 
 mod frames;
 mod requests;

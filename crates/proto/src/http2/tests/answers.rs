@@ -92,7 +92,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     frame::write_settings(&mut hello, &[]);
     receive(&mut session, &hello).0.unwrap();
     let wrong = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
-    // There are two rounds, because text from the first round must not be found in the second round.
+    // The requests are sent in two rounds, because text from the first round must not be found in the second round.
     for round in [0, 4] {
         (0..4).for_each(|id| session.begin(Request { id, item: id / 3, ..Request::default() }));
         sent(&mut session);

@@ -71,8 +71,8 @@ proptest! {
     }
 }
 
-/// Sends the preface, SETTINGS and these bytes to a server. Returns the server's frames, and the progress that the
-/// server reports.
+/// Sends the preface, SETTINGS and `bytes` to a server. Returns the server's frames, and the progress that the server
+/// reports.
 fn to(bytes: &[u8]) -> (Vec<SentFrame>, Progress) {
     let (mut server, mut all) = (server(10, 3), frame::PREFACE.to_vec());
     frame::write_settings(&mut all, &[]);

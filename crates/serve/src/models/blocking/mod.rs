@@ -135,8 +135,8 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
             Ok(Next::Close(end)) | Err(end) => return end,
         }
         if !timer.before_read(&connection.activity, now_ms(), shared.head_ms, shared.limits, stream) {
-            // The close is counted before the peer gets the response. The counts are therefore right when the peer has
-            // read the response.
+            // The close is counted before the peer gets the response. The close is therefore already counted when the
+            // peer has read the response.
             close_at_limit(shared, stream, LimitHit::SlowHead);
             connection.head_is_late();
             continue;

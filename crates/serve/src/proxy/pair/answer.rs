@@ -132,7 +132,7 @@ impl Pair {
     }
 
     /// Handles the end of the upstream connection. The end completes a response without a declared length. For any
-    /// other response, the end comes too early.
+    /// other response, the upstream connection has ended too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

@@ -78,7 +78,7 @@ impl Pair {
     }
 
     /// Takes an unused upstream connection if `may_keep` is true and there is one. If there is no such connection, or
-    /// `may_keep` is false, starts a new connection. On the kept or the new connection, sends the head of the request.
+    /// `may_keep` is false, starts a new connection. Sends the head of the request on the chosen connection.
     pub(super) fn attach(&mut self, io: &mut Io, may_keep: bool) -> Result<(), Refused> {
         self.to_upstream.clear();
         let kept = if may_keep { io.take_kept() } else { None };
