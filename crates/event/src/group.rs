@@ -27,8 +27,8 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Number of process-wide declarations so far. A queue reads only this number to find out whether there are new
-    /// declarations.
+    /// Number of process-wide declarations so far. A queue reads only `version` to find out whether there are new
+    /// process-wide declarations.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,

@@ -12,7 +12,7 @@ pub enum Revocation {
     #[default]
     Eager,
     /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper by
-    /// Banga, Mogul and Druschel. But arrivals while the interest is off cause needless wake-ups. Call
+    /// Banga, Mogul and Druschel. But events that arrive while the interest is off cause needless wake-ups. Call
     /// [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }

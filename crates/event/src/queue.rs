@@ -46,13 +46,13 @@ impl EventQueue {
     ///
     /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The state is
     /// read after the declaration. The state may change after a connection is accepted and before interest in it is
-    /// declared. This change appears in the returned state, as an event, or in both ways. If interest in a ready
-    /// descriptor is declared again without `want_state`, an event is queued.
+    /// declared. A change in this time appears in the returned state, as an event, or in both ways. If interest in a
+    /// ready descriptor is declared again without `want_state`, an event is queued.
     ///
     /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, the call
-    /// also fails with epoll, except for a lazy revocation. The other backends check a number only if their table has
-    /// no entry for this number. With io_uring, a number that was not checked and is not open causes an event that
-    /// reports the failure.
+    /// also fails with epoll, except for a lazy revocation. Backends other than epoll check a descriptor number only if
+    /// their table has no entry for this number. With io_uring, a number that was not checked and is not open causes an
+    /// event that reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {

@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     /// True if the pending notification arrived after the application had read everything, so that the bits in `told`
     /// are still correct.
     pub(crate) sure: bool,
-    /// Poll bits of the pending notification. Poll bits need no check if `sure` is true.
+    /// Poll bits of the pending notification. If `sure` is true, these bits are not checked again at delivery.
     pub(crate) told: i16,
 }
 

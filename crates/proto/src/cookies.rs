@@ -166,8 +166,8 @@ fn seconds(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(bound))
 }
 
-/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Tries to read each
-/// part as a time, then as a day, as a month and as a year. Returns seconds since 1970.
+/// Parses the date of `Expires` (section 5.1.1): a time, a day, a month and a year, in any order. Each part of the date
+/// is tried as a time, then as a day, as a month and as a year. Returns seconds since 1970.
 fn date(text: &[u8]) -> Option<i64> {
     const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let text = std::str::from_utf8(text).ok()?.to_ascii_lowercase();

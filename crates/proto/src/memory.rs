@@ -67,7 +67,7 @@ impl Memory {
         self.next();
     }
 
-    /// Prepares for the next response.
+    /// Prepares the storage for the next response.
     pub(crate) fn next(&mut self) {
         self.body.clear();
         self.found = 0;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-/// Maximum size of the stored block, bytes. A longer message repeats the block.
+/// Maximum size of the block of bytes from which messages are made, bytes. A longer message repeats the block.
 const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
 /// Content of one message.

@@ -120,8 +120,8 @@ mod tests {
             let plan = (row.defaults)();
             assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
             assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
-            // A raw response without a fixed length ends only when the connection is closed. The settings in this test
-            // therefore expect a fixed number of bytes.
+            // A raw response without a fixed length ends only when the connection is closed. The raw settings in this
+            // test therefore expect a fixed number of bytes.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3), read_first: None },
                 plan => plan,

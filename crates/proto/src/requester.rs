@@ -3,8 +3,8 @@
 use crate::{Fault, Progress, Trace};
 
 /// Client session of a protocol on one connection. Like a server's [`Session`](crate::Session), the client session owns
-/// no socket, clock or thread. The client session therefore works with every kind of client I/O (such as epoll or
-/// io_uring) and with the simulator.
+/// no socket, clock or thread. Every kind of client I/O (such as epoll or io_uring) and the simulator can therefore use
+/// the client session.
 ///
 /// When the connection is established, the user of a session (the caller) calls [`transmit`](Requester::transmit) until
 /// it returns 0. For every piece of data that arrives, the caller calls [`receive`](Requester::receive) and then
@@ -17,8 +17,8 @@ use crate::{Fault, Progress, Trace};
 /// stores nothing about an ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
-    /// In such a session, the size of a request does not determine how many bytes are sent. The caller therefore
-    /// completes every send before the next one.
+    /// With bytes that belong to no request, the size of a request does not determine how many bytes are sent. If the
+    /// result is true, the caller completes every send before the next one.
     fn sends_unasked(&self) -> bool {
         false
     }
@@ -101,7 +101,7 @@ pub trait Requester {
     fn begin(&mut self, request: Request);
 
     /// Copies the next bytes to send into `out`, and returns their number; 0 if there is currently nothing to send. The
-    /// bytes of each call are sent by one write.
+    /// bytes that one call of `transmit` returns are sent by one write.
     fn transmit(&mut self, out: &mut [u8]) -> usize;
 
     /// Returns true if [`transmit`](Requester::transmit) would return bytes.
@@ -120,7 +120,7 @@ pub trait Requester {
         Progress::default()
     }
 
-    /// Prepares for a new connection, without freeing the memory.
+    /// Prepares the session for a new connection, without freeing the memory.
     fn reset(&mut self);
 }
 

@@ -22,8 +22,8 @@ pub struct ProtocolSpec {
     /// Returns true if a target URL of this protocol may also be used with these settings, which belong to another
     /// protocol. The user selects the other protocol by a flag.
     pub takes: fn(&Protocol) -> bool,
-    /// Makes each request longer by this many bytes, including the name of the added header. Returns false if this is
-    /// impossible.
+    /// Makes each request longer by this many bytes, including the name of the added header. Returns false if the
+    /// protocol cannot make requests longer.
     pub pad: fn(&mut Protocol, usize) -> bool,
     /// Takes settings from the path of a URL, for schemes whose [`Scheme::path`] is false. In Redis, the path is the
     /// number of the database. If this function returns an error, the URL is refused.

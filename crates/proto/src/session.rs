@@ -1,8 +1,8 @@
 //! Server session of a protocol, without I/O: reads bytes, and returns bytes to send and the number of completed
 //! exchanges. The client session is [`Requester`](crate::Requester).
 
-/// Server session of a protocol on one connection. The session owns no socket, clock or thread. The same session
-/// therefore works with every server model of the crate `serve` (such as epoll, or one thread per connection).
+/// Server session of a protocol on one connection. The session owns no socket, clock or thread. Every server model of
+/// the crate `serve` (such as epoll, or one thread per connection) can therefore use the session.
 ///
 /// For every piece of data that arrives, the caller calls [`receive`](Session::receive), and then
 /// [`transmit`](Session::transmit) until it returns 0. The bytes of each call of `transmit` are sent by one write; a
@@ -32,7 +32,8 @@ pub trait Session {
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
     /// Called when all bytes of [`transmit`](Session::transmit) were handed to the system, and `transmit` has nothing
-    /// more to send. Returns progress if sending alone completes the exchange, or if the connection must now be closed.
+    /// more to send. The returned progress counts exchanges that sending alone completes, and says whether the
+    /// connection must now be closed.
     fn flushed(&mut self) -> Progress {
         Progress::default()
     }
@@ -116,9 +117,9 @@ pub struct Progress {
     pub unasked: u32,
     /// True if the connection must be closed after everything was sent.
     pub close: bool,
-    /// Used with `close`: true if the peer may still be sending. The caller therefore first ends only its own side and
-    /// keeps reading for a while. Closing at once would reset the connection, and could destroy the last reply before
-    /// it arrives.
+    /// Used with `close`: true if the peer may still be sending. The caller first ends only its own side of the
+    /// connection, and keeps reading for a while. Closing at once would reset the connection, and could destroy the
+    /// last reply before it arrives.
     pub linger: bool,
 }
 

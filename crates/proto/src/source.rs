@@ -1,5 +1,5 @@
-//! Source: the server sends as fast as the client reads, and the client counts the bytes. Loads with this protocol
-//! measure only the direction from server to client.
+//! Source: the server sends as fast as the client reads, and the client counts the bytes. A load with the protocol
+//! `source` measures only the direction from server to client.
 //!
 //! The protocol is like chargen (RFC 864), but without lines. A server may end a connection after a given number of
 //! bytes, so that a test can count these bytes exactly.

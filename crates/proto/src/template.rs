@@ -3,7 +3,7 @@
 //! the same connection.
 //!
 //! A request is cut into pieces only once. For each send, the pieces and the values are copied into a reused buffer of
-//! the connection, without allocation or locks. The connections share only one counter.
+//! the connection, without allocation or locks. The connections share only the counter of built requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

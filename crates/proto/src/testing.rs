@@ -20,8 +20,8 @@ pub(crate) fn exchange(client: &mut impl Requester, server: &mut impl Session, c
     }
 }
 
-/// Returns a server's answer to bytes that arrive in pieces of `cut` bytes, and the total progress. The answer is read
-/// seven bytes at a time.
+/// Returns a server's answer to bytes that arrive in pieces of `cut` bytes, and the total progress. The function reads
+/// the server's answer seven bytes at a time.
 pub(crate) fn answer_to(mut server: impl Session, bytes: &[u8], cut: usize) -> (String, Progress) {
     let (mut sum, mut all, mut piece) = (Progress::default(), Vec::new(), [0; 7]);
     for part in bytes.chunks(cut) {

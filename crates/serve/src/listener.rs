@@ -19,7 +19,7 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Maximum number of further attempts to bind a port. All attempts together take 2 s, which is enough for the kernel to
 /// free the ring of a killed io_uring server.
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake-up. Because of the maximum, connections that are already open are
+/// Maximum number of connections accepted per wake-up. This maximum ensures that connections that are already open are
 /// served, too.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
@@ -42,8 +42,9 @@ impl Pace {
 /// Opens listening sockets for `shards` serving threads: one socket for all threads, or with `own` one per thread
 /// (SO_REUSEPORT).
 ///
-/// If another server still uses the port, waits for up to 2 s until the port is free. A note tells the user about the
-/// wait. Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
+/// If another server still uses the port, waits for up to 2 s until the port is free. A note tells the user that the
+/// server waits for the port. Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is
+/// set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,

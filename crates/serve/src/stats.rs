@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counters of a server since its start. A field that counts something that exists now, such as open connections, has
-/// the present number.
+/// Counters of a server since its start. A field that counts something that exists now, such as open connections,
+/// contains the present number, and not a total.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Number of serving threads now.

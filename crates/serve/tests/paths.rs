@@ -118,7 +118,7 @@ const TRICKS: &[&str] = &[
     "/../rootsecret",
 ];
 
-/// Targets that must be served. Without them, a server that refuses everything would pass this test.
+/// Targets that must be served. If only refusals were tested, a server that refuses everything would pass this test.
 const SERVED: &[&str] =
     &["/", "/index.html", "/%69ndex.html", "/sub/file", "/sub//file", "/inner", "/a;b", "/sub/file?../.."];
 

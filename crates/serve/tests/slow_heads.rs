@@ -1,6 +1,6 @@
-//! Slowloris: clients that send the head of a request one byte at a time and never complete it. Every I/O model must
-//! close their connections after the header timeout, with every strategy. While the slow clients send, other clients
-//! must be served.
+//! Slowloris: clients that send the head of a request one byte at a time and never complete it. With every strategy,
+//! every I/O model must close the connections of these clients after the header timeout. While the slow clients send,
+//! other clients must be served.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

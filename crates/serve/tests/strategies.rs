@@ -20,7 +20,7 @@ fn models(strategy: &str) -> impl Iterator<Item = &'static str> {
     MODELS.iter().filter(move |m| m.strategies.contains(&strategy)).map(|m| m.name)
 }
 
-/// Checks all models with this strategy at the same time, because these tests wait for deadlines.
+/// Checks all models with the strategy `strategy` in parallel, because these tests wait for deadlines.
 fn at_once(strategy: &str, check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for model in models(strategy) {
@@ -195,7 +195,8 @@ fn closed(server: &Server) -> serve::Stats {
 fn limits_bound_the_outstanding_sends() {
     at_once("limits", |model| {
         if model == "blocking" {
-            // In this model, each connection has its own sending thread, so outstanding sends are not limited.
+            // In the model `blocking`, each connection has its own sending thread, so outstanding sends are not
+            // limited.
             return;
         }
         let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);

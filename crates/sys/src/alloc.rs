@@ -21,7 +21,7 @@ thread_local! {
 }
 
 /// Returns true if the allocations of the calling thread are counted. Only the first call of a thread reads the
-/// thread's name. No call allocates.
+/// thread's name. This function never allocates memory.
 fn is_watched() -> bool {
     let ask = |known: &Cell<Option<bool>>| {
         known.get().unwrap_or_else(|| {

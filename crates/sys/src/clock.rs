@@ -16,8 +16,8 @@ pub fn realtime_ns() -> u64 {
     read(rustix::time::ClockId::Realtime)
 }
 
-/// Returns the CPU time of the calling thread in nanoseconds, user and system together. The kernel counts this time
-/// exactly, not in ticks.
+/// Returns the CPU time of the calling thread in nanoseconds, user and system together. The kernel measures the CPU
+/// time of threads exactly, not in ticks.
 pub fn thread_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ThreadCPUTime)
 }

@@ -3,7 +3,7 @@
 //!
 //! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight. If two
 //! sessions use one CPU, each session therefore gets half of the CPU, whatever the number of its threads. Each child
-//! leads its own session, so it gets half of its CPU, however many threads the other session has.
+//! leads its own session, so it gets half of its CPU, however many threads the competing session has.
 
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};

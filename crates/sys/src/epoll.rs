@@ -69,7 +69,7 @@ impl Epoll {
         Ok(Self { fd: rx::create(rx::CreateFlags::CLOEXEC)? })
     }
 
-    /// Adds a descriptor. Events of the descriptor carry `token`.
+    /// Adds a descriptor. Each event of the descriptor contains `token`.
     #[inline]
     pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<()> {
         rx::add(&self.fd, fd, rx::EventData::new_u64(token), interest)

@@ -28,7 +28,7 @@ impl Slots {
     }
 }
 
-/// Adds a descriptor. Events of the descriptor carry `token`.
+/// Adds a descriptor. Each event of the descriptor contains `token`.
 #[inline]
 pub fn add(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_ADD, fd, token, interest)

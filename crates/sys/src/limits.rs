@@ -72,7 +72,7 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
 }
 
 /// Confines the calling thread, and threads that it starts later, to these CPUs. CPU numbers beyond the range of the
-/// kernel interface are ignored. If all numbers are ignored, the call fails with EINVAL.
+/// kernel interface are ignored. If all CPU numbers in `cpus` are ignored, the call fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -193,8 +193,8 @@ mod tests {
             let _ = ask_for_slices(100_000);
             assert!(confine_to_cpus(&[u32::MAX]).is_err());
             assert_eq!(confine_to_exact_cpus(&[last]), Ok(()));
-            // In the second list, one of two CPUs does not exist. The kernel silently confines the thread to the CPU
-            // that exists.
+            // In the second list, one of two CPUs does not exist. The kernel would silently use only the CPU that
+            // exists.
             for list in [vec![u32::MAX], vec![last, 4095]] {
                 let why = confine_to_exact_cpus(&list).unwrap_err();
                 assert!(

@@ -10,7 +10,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
 use crate::{Errno, Result};
 
-/// Token of requests whose completions are ignored. Polls must not use this token.
+/// Token of requests whose completions are ignored. A poll must not use `IGNORED_TOKEN`.
 const IGNORED_TOKEN: u64 = u64::MAX;
 
 /// Moment at which the kernel turns wake-ups into completions.
@@ -45,8 +45,8 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. Without this call, the kernel would end the polls some milliseconds later. An armed
-    /// poll keeps its file open, so a listening socket would keep its port until its poll has ended.
+    /// Ends all polls immediately. If the polls were not ended here, the kernel would end them some milliseconds later.
+    /// An armed poll keeps its file open, so a listening socket would keep its port until its poll has ended.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());

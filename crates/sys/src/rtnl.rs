@@ -145,8 +145,8 @@ impl Rtnl {
     }
 }
 
-/// Encodes `struct tc_htb_opt` (rate, ceiling, the burst of each in ticks, quantum, level, priority). After the
-/// structure, encodes rate and ceiling as 64-bit numbers.
+/// Encodes `struct tc_htb_opt` (rate, ceiling, the burst of each in ticks, quantum, level, priority). Rate and ceiling
+/// follow the structure as 64-bit numbers.
 fn htb_options(rate: &HtbRate) -> Vec<u8> {
     let bytes_per_s = rate.bits_per_s / 8;
     // `struct tc_ratespec`: cell logarithm, link layer, overhead (16 bits), alignment (16), minimum packet (16), rate

@@ -94,7 +94,7 @@ impl Signals {
     }
 
     /// Takes one signal from the queue. If the queue is empty, waits for a signal for at most `timeout_ns` nanoseconds.
-    /// Returns `None` if no signal came in this time, or if another signal ended the wait.
+    /// Returns `None` if no signal came before the timeout, or if another signal ended the wait.
     pub fn wait(&self, timeout_ns: u64) -> Result<Option<Signal>> {
         let timeout = crate::timespec(timeout_ns);
         let mut info = std::mem::MaybeUninit::<Info>::zeroed();

@@ -217,8 +217,8 @@ mod tests {
         assert_eq!(all, b"pong!");
     }
 
-    /// In the first case, the peer closes its socket before the client sends. In the second case, the peer reads the
-    /// sent bytes before it closes its socket.
+    /// In the first case, the peer closes its socket before the client sends. In the second case (`read_first`), the
+    /// peer reads the sent bytes before it closes its socket.
     #[test]
     fn bytes_that_a_closed_peer_never_read_are_unacknowledged() {
         for read_first in [false, true] {

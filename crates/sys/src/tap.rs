@@ -13,8 +13,8 @@ const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")]
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
 /// Socket option that hides outgoing packets, such as those that this program sends.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Size of the send buffer and of the receive buffer of a packet socket, bytes. The queue of a TAP interface is about
-/// as large.
+/// Size of the send buffer and of the receive buffer of a packet socket, bytes. The queue of a TAP interface has about
+/// the same size as these buffers.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// Access of this program to the frames of an interface. A TAP interface exists only as long as this value.

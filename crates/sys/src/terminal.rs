@@ -99,7 +99,8 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // A closed terminal always counts as ready. The sleep prevents callers from polling without a pause.
+        // A closed terminal always counts as ready. When the terminal is closed, the sleep prevents callers from
+        // polling without a pause.
         if came || !self.keys {
             std::thread::sleep(at_most);
         }

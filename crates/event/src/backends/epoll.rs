@@ -4,8 +4,8 @@
 //! state again, as in the paper.
 //!
 //! This backend differs from the paper in one point: declaring interest in a ready descriptor queues an event, even if
-//! the caller did not ask for the state (`want_state`). In the paper, only the next arrival queues an event. Source:
-//! fs/eventpoll.c.
+//! the caller did not ask for the state (`want_state`). In the paper, the declaration queues no event; only the next
+//! arrival does. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -123,8 +123,8 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time. The first wait of this call returned only events that were outdated or no
-    /// longer wanted.
+    /// Repeats the wait of a call for the remaining time. The first wait of this call returned only events that were
+    /// outdated or no longer wanted.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);

@@ -175,8 +175,8 @@ impl UringQueue {
     }
 
     /// Records that the application has read everything from `fd`. Later notifications report data that was not read
-    /// yet, so they need no check. Notifications before this call may report data that was already read, so delivery
-    /// checks them.
+    /// yet, so they need no check. Earlier notifications may report data that was already read, so delivery checks
+    /// them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         // If a poll that the kernel has ended cannot be armed again now, the next call arms the poll or reports the
@@ -225,7 +225,7 @@ impl UringQueue {
                 let slot = self.table.open(entry.fd());
                 if entry.found() & poll::NVAL != 0 {
                     // The descriptor was closed without a call of `forget`. The descriptor's poll keeps the file open
-                    // in the kernel. The next submission removes this poll.
+                    // in the kernel. The next submission removes the closed descriptor's poll.
                     let old = token(entry.fd(), slot.generation);
                     (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
                     slot.generation = slot.generation.wrapping_add(1);
@@ -260,8 +260,9 @@ impl UringQueue {
     }
 }
 
-/// Kinds of events that may be outdated although a completion reported them. A write may have filled the send buffer in
-/// the meantime. The kernel's wake-up for arrived data also reports an exceptional condition, even if there is none.
+/// Kinds of events that may be outdated although a completion reported them. Since the completion, a write may have
+/// filled the send buffer. The kernel's wake-up for arrived data also reports an exceptional condition, even if there
+/// is none.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
 /// Stores the poll bits of a completion. The bits are marked as certain if nothing can make them untrue before

@@ -11,8 +11,8 @@ pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
 }
 
 /// Remaining time of a wait that may be repeated. The clock is read only before a repetition, so a wait that is not
-/// repeated needs no clock. The duration of the first wait is unknown, so it is not subtracted. A repeated wait may
-/// therefore last up to twice the timeout.
+/// repeated needs no clock. The duration of the first wait is unknown, so it is not subtracted. A wait that is repeated
+/// may last up to twice the timeout.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,

@@ -68,8 +68,8 @@ impl Page {
         (self.status, &self.fields, self.grpc)
     }
 
-    /// Returns head and trailers encoded for HTTP/2. The function `code` encodes them, and is called only once per
-    /// page.
+    /// Returns head and trailers encoded for HTTP/2. The function `code` encodes the head and the trailers, and is
+    /// called only once per page.
     pub(crate) fn coded(&self, code: impl FnOnce(&Self) -> [Vec<u8>; 2]) -> &[Vec<u8>; 2] {
         self.coded.get_or_init(|| code(self))
     }

@@ -1,6 +1,6 @@
 //! HTTP/1 server: reads requests, and answers with pages of a [`Site`]. Bodies of requests are skipped.
 //!
-//! Fast path: a request gets the prepared bytes of an earlier answer if two conditions hold. The request's head must
+//! Fast path: if a head is repeated, the request gets the prepared bytes of an earlier answer. The request's head must
 //! equal the last head that this thread parsed, and the connection must have answered that head in the current second.
 //! On this path, nothing is parsed or looked up.
 
@@ -289,8 +289,8 @@ impl ServerSession {
         }
     }
 
-    /// Handles the usual case: the request repeats the head of the last request on this connection, within the second
-    /// in which that request was answered. Returns the length of the head, or `None` in any other case.
+    /// Handles the usual case: a request with the same head was answered on this connection in the same second. Returns
+    /// the length of the head, or `None` if the request is not of this kind.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = LAST_HEAD.with_borrow(|last| {

@@ -1,7 +1,7 @@
 //! Strict parsing of heads, for servers and intermediaries. A head that two readers could understand differently is
-//! refused. If this parser accepted such a head, a request could be hidden from another reader (request smuggling; RFC
-//! 9112, section 11.2). Both the reference server and the proxy use this parser. Where the standard allows a reader to
-//! repair or to refuse an input, this parser refuses the input.
+//! refused. If this parser accepted an ambiguous head, a request could be hidden from another reader (request
+//! smuggling; RFC 9112, section 11.2). Both the reference server and the proxy use this parser. Where the standard
+//! allows a reader to repair or to refuse an input, this parser refuses the input.
 
 use std::mem::MaybeUninit;
 

@@ -29,8 +29,8 @@ impl HeaderBlock {
         self.began.is_some()
     }
 
-    /// Checks that a frame is allowed now. After an incomplete header block, only CONTINUATION on its stream may
-    /// follow.
+    /// Checks that a frame is allowed at this point of the connection's input. After an incomplete header block, only
+    /// CONTINUATION on its stream may follow.
     pub(super) fn allows(&self, head: &FrameHeader) -> Result<(), Fault> {
         let goes_on = |began: FrameHeader| head.kind == frame::CONTINUATION && head.stream == began.stream;
         match self.began {

@@ -1,5 +1,5 @@
-//! Splits input, which arrives in pieces of any size, into frames. DATA is passed on at once. All other frames are
-//! passed to the caller when they are complete.
+//! Splits input, which arrives in pieces of any size, into frames. The payload of a DATA frame is passed to the caller
+//! at once. All other frames are passed to the caller when they are complete.
 
 use super::frame::{DATA, FrameHeader, HEADER_BYTES, MAX_PAYLOAD, PADDED, TOO_LONG};
 use crate::Fault;
@@ -14,7 +14,7 @@ pub(super) const GRPC_IN_HTTP1: Fault =
 /// A part of the input that is passed to the session.
 pub(super) enum Piece<'a> {
     /// A part of a DATA frame. `body` is the part's content without padding. `length` is the number of bytes that count
-    /// for the flow-control window. `ends` is true if the frame ends here.
+    /// for the flow-control window. `ends` is true if this part is the last one of its frame.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A complete frame.
     Frame { head: FrameHeader, payload: &'a [u8] },

@@ -68,7 +68,7 @@ impl RequestHeaders {
     }
 }
 
-/// Stores the value, and returns true if no value was stored before.
+/// Appends `value` to `to`, and returns true if `to` was empty before.
 fn take(to: &mut Vec<u8>, value: &[u8]) -> bool {
     let first = to.is_empty();
     to.extend_from_slice(value);

@@ -86,7 +86,8 @@ pub(super) struct TemplateState {
 }
 
 impl TemplateState {
-    /// Creates the state. With `cookies`, cookies in answers are stored and sent.
+    /// Creates the state for building the requests of one connection. With `cookies`, cookies in answers are stored and
+    /// sent.
     pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
         let cookie_name = encoded(|to| write_name(to, "cookie"));

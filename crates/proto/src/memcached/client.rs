@@ -33,7 +33,7 @@ impl ClientPlan {
 }
 
 /// Encodes a command. For `set key some value`, this function adds flags, expiration time and length. The command `set
-/// key 0 60 5 value` already has all three.
+/// key 0 60 5 value` already has flags, expiration time and length.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -63,7 +63,7 @@ fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
 }
 
 /// Splits a value that begins with flags, expiration time and length, as in memcached's `protocol.txt` ("Storage
-/// commands"). Returns `None` for any other value.
+/// commands"). Returns `None` if the value has another form.
 fn written_out(value: &str) -> Option<(u32, i64, u64, &str)> {
     let mut parts = value.splitn(4, ' ');
     let (flags, time, length) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -77,7 +77,7 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     /// Each connection sends the commands one after another. If a request is sent again on another connection, it may
-    /// become another command. Requests are therefore idempotent only if no command changes data.
+    /// become another command. The requests of this client are idempotent only if none of its commands changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }

@@ -103,7 +103,7 @@ impl Reader {
         self.is_answering || self.have > 0
     }
 
-    /// Prepares for another connection, without freeing the memory.
+    /// Prepares the reader for another connection, without freeing the memory.
     pub(super) fn reset(&mut self) {
         (self.have, self.left, self.is_answering) = (0, 0, false);
         self.error.clear();

@@ -53,8 +53,8 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Takes the database from the URL's path, unless the user's settings already name one. Also stores in the settings
-/// whether the server is on this machine.
+/// Takes the database from the URL's path, unless the user's settings already name one. Records in the settings whether
+/// the target server is on this machine.
 fn set_target(plan: &mut Protocol, authority: &str, path: &str) {
     let Protocol::Postgres { database, local, .. } = plan else { return };
     *local = Target { url: authority.into(), ..Target::default() }.loopback() == Some(true);

@@ -107,7 +107,7 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     /// Each connection sends the commands one after another. If a request is sent again on another connection, it may
-    /// become another command. Requests are therefore idempotent only if no command changes data.
+    /// become another command. The requests of this client are idempotent only if none of its commands changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }

@@ -129,7 +129,7 @@ pub(super) struct NodeQueue {
     bytes: Vec<u8>,
     /// Number of bytes of the current command that were sent.
     sent: usize,
-    /// Commands without a reply. The flag is true if the reply to a preceding ASKING has not arrived.
+    /// Sent commands that wait for their replies. The flag is true if the reply to a preceding ASKING has not arrived.
     in_flight: VecDeque<(usize, bool)>,
 }
 

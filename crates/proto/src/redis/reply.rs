@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// Maximum depth to which the parts of a reply may be nested.
 const MAX_DEPTH: usize = 32;
-/// Maximum number of stored bytes per line. The maximum is high enough for a length or for the text of an error.
+/// Maximum number of stored bytes per line. This number of bytes is enough for a length or for the text of an error.
 const EXAMINED_BYTES: usize = 200;
 /// Maximum length of a line (a simple string, an error, or a big number), bytes.
 const MAX_LINE: usize = 1 << 20;

@@ -17,7 +17,7 @@ impl Permission {
         self.is_given
     }
 
-    /// Returns true if a part of the client's question is still to be sent.
+    /// Returns true if a part of the client's request to begin TLS is still to be sent.
     pub(super) fn wants_to_ask(&self, question: &BeforeTls) -> bool {
         self.sent < question.request.len()
     }
@@ -27,8 +27,8 @@ impl Permission {
         crate::commands::copy_rest(question.request, &mut self.sent, out)
     }
 
-    /// Reads the answer. Bytes after the answer are refused, because anybody on the network could have added them
-    /// before TLS.
+    /// Reads the server's answer to the request to begin TLS. Bytes after the answer are refused, because anybody on
+    /// the network could have added them before TLS.
     pub(super) fn receive(&mut self, question: &BeforeTls, input: &[u8]) -> Result<(), Fault> {
         match input {
             [] => Ok(()),

@@ -248,7 +248,7 @@ impl<E: Engine> Pipe<E> {
         }
     }
 
-    /// Prepares for a new connection, and shrinks the buffers to [`KEPT_BYTES`].
+    /// Prepares the pipe for a new connection, and shrinks the buffers to [`KEPT_BYTES`].
     pub(super) fn reset(&mut self) {
         let Self { engine, incoming, outgoing, established, error } = self;
         (*engine, *error, *established) = (None, None, false);

@@ -1,5 +1,5 @@
-//! Store of tickets for resuming TLS sessions with one server, for many connections. The own store of rustls keeps only
-//! eight tickets, but a load has hundreds of concurrent handshakes.
+//! Store of tickets for resuming TLS sessions with one server, for many connections. The ticket store of rustls keeps
+//! only eight tickets, but a load has hundreds of concurrent handshakes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

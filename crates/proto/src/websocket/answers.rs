@@ -167,7 +167,7 @@ impl AnswerFinder {
         self.events.get_or_insert_with(|| Box::new(EventCounter::new(plan)))
     }
 
-    /// Handles the end of a message of a stream. Here, the stream ends only if the message has the end marker.
+    /// Handles the end of a message of a stream. The message ends the stream only if it contains the end marker.
     fn event_ended(&mut self, plan: &StreamPlan) -> Found {
         let events = self.events_of(plan);
         let (count, is_end) = (events.read(&[], true), events.has_end() == Some(true));

@@ -1,5 +1,5 @@
 //! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size. The payload of a data frame is passed to the
-//! caller as it arrives. Control frames (ping, pong, close) are passed on when they are complete.
+//! caller as it arrives. Control frames (ping, pong, close) are passed to the caller when they are complete.
 
 use crate::Fault;
 

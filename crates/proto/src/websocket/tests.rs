@@ -118,7 +118,8 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     [&head[..length], &bytes].concat()
 }
 
-/// Sends these frames to our server after a handshake. Returns the bytes that the server sends, and its progress.
+/// Sends the frames in `bytes` to our server after a handshake. Returns the bytes that the server sends, and its
+/// progress.
 fn served(bytes: &[u8], cut: usize) -> (Vec<u8>, Progress) {
     let (mut server, mut sum) = (ServerSession::default(), Progress::default());
     let mut request = client(5, 0);

@@ -1,5 +1,5 @@
 //! Feeds a server's bytes to a client, and a client's bytes to our servers, for every protocol that has its own message
-//! frames. The tests here and the fuzz targets use these functions.
+//! frames. The tests of this crate and the fuzz targets use these functions.
 
 use std::sync::Arc;
 

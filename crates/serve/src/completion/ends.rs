@@ -69,8 +69,8 @@ impl Worker {
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
         let Conn { fd, state, backlog, .. } = *conn;
-        // The end is counted before the socket is closed. The counts are therefore right when the peer notices the
-        // close.
+        // The end of the connection is counted before the socket is closed. The counts are therefore right when the
+        // peer notices the close.
         let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));

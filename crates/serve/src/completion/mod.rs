@@ -33,7 +33,7 @@ pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 /// cancelled.
 const MAX_BACKLOG: usize = 4;
 /// Maximum time, nanoseconds, for which connections without a receive buffer wait until another connection returns a
-/// buffer. If no buffer is returned in this time, the server allocates more buffers.
+/// buffer. If no connection returns a buffer in this time, the server allocates more buffers.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;

@@ -104,7 +104,7 @@ fn lingering_closes_the_server_side_and_reads_until_the_peer_closes() {
     assert_eq!(output(&mut c), b"l");
     assert_eq!(c.settle(5), Next::EndSide);
     assert_eq!((c.settle(5), c.takes_input()), (Next::Wait, true));
-    // Bytes that arrive now are dropped and not answered.
+    // After the server has closed its side, arriving bytes are dropped and not answered.
     assert_eq!(c.received(b"aaa", 6), Ok(0));
     assert!(!c.wants_write() && !c.mirrors());
     assert_eq!(c.end_of_input(), Err(End::Done));

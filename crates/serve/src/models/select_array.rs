@@ -3,7 +3,7 @@
 //!
 //! FD_SET searches the array entry by entry to avoid duplicates, and FD_ISSET also searches the array. Before every
 //! wait, each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in
-//! all three sets. The time for the searches therefore grows with the square of the number of connections.
+//! all three sets. The time for the searches grows with the square of the number of connections.
 //!
 //! Almost every socket can be written at any time, so each wait ends at once. While clients are connected, the thread
 //! never sleeps. Only one connection is accepted after each wait, so accepting becomes slower as the number of
@@ -14,8 +14,8 @@
 //! run in this process.
 //!
 //! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
-//! in each set. Each search covers up to n entries. The ready connections share the cost of a wait. Under load, most
-//! connections are ready.
+//! in each set. Each search covers up to n entries. All connections that are ready after a wait share the cost of this
+//! wait. Under load, most connections are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

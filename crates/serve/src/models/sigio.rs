@@ -20,7 +20,8 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};
 
-/// Maximum wait, nanoseconds. The wait is short, because the eventfd that tells the server to stop causes no signal.
+/// Maximum wait for a signal, nanoseconds. The wait is short, because the eventfd that tells the server to stop causes
+/// no signal.
 const MAX_WAIT_NS: u64 = 50_000_000;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {

@@ -8,8 +8,8 @@
 //! `literal`, every operation signals its own eventfd, and the thread waits for 62 eventfds. The scan of 62 eventfds
 //! costs as much as the scan of the handles on Windows.
 //!
-//! Cost of an event: a thread switch, and a part of one io_uring_enter. Only the few operations of a group that
-//! complete together share this call.
+//! Cost of an event: a thread switch, and a part of one io_uring_enter. Only operations of the same group that complete
+//! together share an io_uring_enter.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

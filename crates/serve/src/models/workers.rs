@@ -94,7 +94,7 @@ impl Pool {
             Ok(fd) => self.open(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 self.cell.accept_paused.add_shared(1);
-                // Only this thread pauses. The other threads serve the open connections.
+                // Only the thread that failed to accept pauses. The other threads serve the open connections.
                 clock::sleep_until_ns(clock::monotonic_ns() + PAUSE_NS);
             }
             Err(_) => {}
@@ -119,8 +119,8 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // Several threads write the counters of the pool. `turn` therefore uses its own counters, which are then added
-        // to the pool's counters with atomic operations.
+        // Several threads write the counters of the pool. `turn` counts in its own counters, which are then added to
+        // the pool's counters with atomic operations.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
@@ -155,7 +155,7 @@ impl Pool {
         if due > now {
             return Some(due - now);
         }
-        // Only one of the threads performs the check.
+        // Only one of the threads checks the incomplete request heads.
         if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let heads = std::mem::take(&mut *lock(&self.heads));
             heads.into_iter().for_each(|token| self.check_head(token, scratch));

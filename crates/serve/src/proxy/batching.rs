@@ -14,16 +14,16 @@
 
 use std::time::Duration;
 
-/// Number of events that a call must return to count as full. No pause follows a full call.
+/// Number of events that a call must return to count as full. After a call that returned this many events, the thread
+/// makes no pause.
 const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events on average, the thread stops making
 /// pauses.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress for a pause. During the pause, the upstream server works on the exchanges in
-/// progress.
+/// Minimum number of exchanges in progress for a pause. During a pause, the upstream server works on these exchanges.
 const MIN_IN_PROGRESS: usize = 16;
 /// Denominator of two limits. Pauses become longer if they collect events of less than 1/3 of the exchanges in
-/// progress. Pauses become shorter if they collect events of more than 2/3.
+/// progress. Pauses become shorter if they collect events of more than 2/3 of these exchanges.
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
@@ -57,9 +57,9 @@ impl BatchPauses {
         Self { shortest, times: 1, rested: false, rests: 0, events: 0, in_progress: 0, hold }
     }
 
-    /// Returns the length of the pause before the next call; `None` for no pause. The last call returned `count`
-    /// events, and had space for `room` events. If the last call returned as many events as it had space for, more
-    /// events may be waiting, so the thread makes no pause.
+    /// Returns the length of the pause before the next call of `get_next_event`; `None` for no pause. The last call
+    /// returned `count` events, and had space for `room` events. If the last call returned as many events as it had
+    /// space for, more events may be waiting, so the thread makes no pause.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {

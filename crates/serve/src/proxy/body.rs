@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Returns the number of these bytes that belong to the body, and reduces the remaining length by this number.
+    /// Returns the number of bytes in `bytes` that belong to the body, and reduces the remaining length by this number.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

@@ -130,7 +130,7 @@ impl Stopwatch {
             }
             (self.serial, self.done) = (asked, false);
             // The measurement was requested during a wait. A waiting proxy is not saturated, and it may have waited for
-            // a long time. The wait during the request counts as a call that found no events.
+            // a long time. The wait during which the measurement was requested counts as a call that found no events.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {

@@ -133,8 +133,8 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        // The kernel may end a wait late, by up to 0.5 % of its length. The last part of the time is therefore a
-        // second, short wait, which ends only slightly late.
+        // The kernel may end a wait late, by up to 0.5 % of its length. The thread therefore wakes up early and then
+        // waits a second, short time, which ends only slightly late.
         let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
         let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));
         let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;

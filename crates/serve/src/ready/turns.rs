@@ -89,8 +89,8 @@ impl<R: Readiness> Worker<R> {
             self.hold_back();
         }
         let (fd, connection) = conn.into_parts();
-        // The end is counted before the socket is closed. The counts are therefore right when the peer notices the
-        // close.
+        // The end of the connection is counted before the socket is closed. The server's counts are therefore already
+        // right when the peer notices the close.
         let frees_slot = self.shard.end(token, connection, end);
         drop(fd);
         if frees_slot {

@@ -155,14 +155,15 @@ impl Site for Pages {
     }
 }
 
-/// Time after which unused tokens of the rate limit expire, nanoseconds. The expiry limits the size of a burst.
+/// Time after which unused tokens of the rate limit expire, nanoseconds. Because unused tokens expire, a burst of
+/// requests has a limited size.
 const BURST_NS: f64 = 1e8;
 
 /// Limit on the rate of requests: a token bucket that holds at most the tokens of a tenth of a second. Requests are
 /// refused while the bucket is empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time of the next token, nanoseconds. If this time is in the past, the bucket still has tokens (virtual
+    /// Time of the next token, nanoseconds. If `next_ns` is in the past, the bucket still has tokens (virtual
     /// scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,

@@ -38,8 +38,8 @@ impl Slots {
     /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // The ticket is also removed if the connection was waiting. Otherwise, the ended connection's entry in the
-            // queue would later get a worker slot.
+            // The ticket is also removed if the connection was waiting. If the ticket remained, the ended connection's
+            // entry in the queue would later get a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

@@ -14,8 +14,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 #[global_allocator]
 static LIVING: sys::alloc::LiveAllocator = sys::alloc::LiveAllocator;
 
-/// Number of rounds. Memory that is allocated only once, such as a table of the standard library, is allocated in the
-/// first round.
+/// Number of rounds in which a server is started, used and stopped. Memory that is allocated only once, such as a table
+/// of the standard library, is allocated in the first round.
 const ROUNDS: u32 = 3;
 
 pub(crate) fn alone() -> MutexGuard<'static, ()> {

@@ -46,8 +46,8 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
     let (asks, mut asked, mut bytes, mut at) = ((1 << 16) / talk.ask.len(), 0, talk.hello.clone(), 0);
     while sent < 64 << 20 {
-        // The server took all bytes, so further requests follow. A request is always sent completely before the next
-        // one.
+        // The server accepted all bytes, so the client sends further requests. A request is always sent completely
+        // before the next one.
         if at == bytes.len() {
             (bytes, asked, at) = (talk.asks(asked, asks), asked + asks, 0);
         }

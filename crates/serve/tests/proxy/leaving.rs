@@ -52,7 +52,7 @@ fn a_client_reset_ends_the_upstream_connection() {
     let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
     each_backend(|events| {
         assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
-        // Here, the proxy has not yet read a second request of the client.
+        // The client also sends a second request, which the proxy has not read when the client leaves.
         assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
     });
 }

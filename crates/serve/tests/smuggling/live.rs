@@ -76,7 +76,7 @@ fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     text(&all)
 }
 
-/// Sends every malformed request through a front end (a proxy). After each request, waits until the server behind has
+/// Sends every malformed request through a front end (a proxy). After each request, waits until the back-end server has
 /// counted no more requests than the front end has logged.
 fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, behind: impl Fn() -> usize) {
     for (shape, _, bytes, _) in wrong() {

@@ -61,8 +61,8 @@ mod tests {
         }
     }
 
-    /// Counts CPU time instead of instructions, because every machine can count CPU time. The events are opened with
-    /// the same flags.
+    /// Counts CPU time instead of instructions, because every machine can count CPU time. The CPU time events get the
+    /// same flags as the instruction events.
     #[test]
     fn later_threads_count_and_later_processes_do_not() {
         let Ok(counter) = start(Counted::CpuTime, [tid()]) else { return };

@@ -101,7 +101,7 @@ impl Ring {
     }
 
     /// Sends as many bytes of a part of a send slot as the socket takes without waiting. Fails with EAGAIN if the
-    /// socket takes nothing.
+    /// socket accepts no bytes.
     pub fn send_now(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;

@@ -120,8 +120,8 @@ impl ClientSession {
         }
     }
 
-    /// Reports the requests behind the last answer of the connection as not processed. After the last answer of a
-    /// connection, a server processes no more requests (RFC 9112, section 9.6).
+    /// Reports all requests that wait for an answer as not processed, because the connection's last answer has arrived.
+    /// After the last answer of a connection, a server processes no more requests (RFC 9112, section 9.6).
     fn leave_behind(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         progress.completed += self.outstanding.len() as u32;
         let left = Done { outcome: Outcome::Failed(Fault::BehindClose), ..Done::OLDEST };

@@ -20,7 +20,7 @@ impl BodySearches {
         self.0[id].clear();
     }
 
-    /// Searches a piece of the response for the text.
+    /// Searches a piece of the response for the text that the response must contain.
     pub(super) fn look(&mut self, id: u16, text: &Finder<'_>, piece: &[u8]) {
         self.0.get_mut(usize::from(id)).into_iter().for_each(|search| search.look(text, piece));
     }

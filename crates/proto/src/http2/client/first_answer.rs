@@ -1,7 +1,7 @@
 //! The first answer of a connection, for display. The answer is shown in the form of an HTTP/1.1 response: status line,
 //! target of a redirect, and the beginning of the body.
 
-/// Maximum number of stored bytes.
+/// Maximum number of bytes of an answer that are stored for display.
 const KEPT_BYTES: usize = 1024;
 
 /// The first answer of a connection; see the module documentation.

@@ -76,8 +76,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Returns an error if the unsent answers have reached their maximum size. The client thus closes the connection if
-    /// a server sends SETTINGS or PING without end and does not read the answers.
+    /// Returns an error if the unsent answers have reached their maximum size. This error ends the connection if a
+    /// server sends SETTINGS or PING without end and does not read the answers.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),

@@ -30,8 +30,8 @@ pub(crate) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
     block
 }
 
-/// Header blocks of a request that is sent many times. The first block contains the headers, and later blocks contain
-/// only references to the peer's table.
+/// Header blocks of a request that is sent many times. The block of the first request contains the headers, and the
+/// blocks of later requests contain only references to the peer's table.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     /// Block for a peer whose table cannot be used.

@@ -1,7 +1,7 @@
 //! Header blocks of HTTP/2 (RFC 7541): a decoder with limited memory, and an encoder for requests.
 //!
 //! loadline has its own implementation, because the existing crates allocate memory for every decoded header or require
-//! an async runtime. Of most responses, a load generator needs only a few headers. The header block of most responses
+//! an async runtime. A load generator needs only a few headers of most responses. The header block of most responses
 //! equals the block of the previous response.
 
 mod encode;

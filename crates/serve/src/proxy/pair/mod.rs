@@ -82,7 +82,7 @@ pub(super) struct Pair {
     /// True if the proxy may still send an interim response for this request. The proxy sends at most one interim
     /// response, to find out whether the client has left.
     may_probe: bool,
-    /// True once the final response has begun. After this beginning, no other status can be sent.
+    /// True once the final response has begun. After the response has begun, no other status can be sent.
     response_begun: bool,
 }
 
@@ -136,8 +136,8 @@ impl Pair {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if the client could leave unnoticed. This requires that an exchange is in progress, that the proxy
-    /// does not read from the client, and that no event would report a reset.
+    /// Returns true if the client could leave unnoticed. A client can leave unnoticed if an exchange is in progress,
+    /// the proxy does not read from the client, and no event would report a reset.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }

@@ -90,8 +90,8 @@ impl Pair {
         if self.connecting {
             self.to_upstream.push(&self.request);
         } else if self.to_upstream.send(&mut end, &self.request).is_err() {
-            // The connection is already broken. The next read will report the error, and the proxy then tries another
-            // connection.
+            // The upstream connection is already broken. The next read will report the error, and the proxy then tries
+            // another connection.
             end.readable = true;
         }
         self.upstream = Some(end);

@@ -59,8 +59,8 @@ impl StreamPlan {
         self.schedule.events
     }
 
-    /// Begins a stream whose whole body is known. Each event has `event_bytes` bytes. Returns the times at which the
-    /// events are due.
+    /// Begins a stream for an answer whose whole body is prepared in advance. Each event has `event_bytes` bytes.
+    /// Returns the times at which the events are due.
     pub(crate) fn pace(&self, event_bytes: usize) -> Pace {
         let (mut times, mut dues_ns) = (self.begin(), Vec::new());
         while !self.schedule.is_over(&times) {

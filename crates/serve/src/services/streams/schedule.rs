@@ -39,7 +39,7 @@ pub(super) struct Schedule {
 /// Times of the events of one stream.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
-    /// Time of the next event. After the last event, the time at which the stream ends.
+    /// Time of the next event. After the last event, `next_ns` is the time at which the stream ends.
     pub(super) next_ns: u64,
     /// Number of events sent so far.
     pub(super) sent: u64,
