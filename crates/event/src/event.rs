@@ -28,8 +28,8 @@ impl Event {
     }
 
     /// Returns the generation of the registration to which this event belongs. Each new registration of a descriptor
-    /// number has a higher generation. An event of a closed descriptor therefore has a lower generation than events of
-    /// a new descriptor with the same number. See [`EventQueue::is_current`].
+    /// number has a higher generation. An event of a closed descriptor has a lower generation than events of a new
+    /// descriptor with the same number. See [`EventQueue::is_current`].
     #[inline]
     #[must_use]
     pub const fn generation(&self) -> u32 {

@@ -19,7 +19,8 @@ use crate::state::state;
 use crate::table::{descriptor, token};
 use crate::{Event, EventError, Mask, Result, State};
 
-/// Group of queues that share process-wide and wake-one interest. The handle may be cloned and sent to every thread.
+/// Group of queues that share process-wide and wake-one interest. A `Group` is a handle that may be cloned and sent to
+/// every thread.
 #[derive(Clone, Debug)]
 pub struct Group {
     shared: Arc<Shared>,
@@ -57,7 +58,7 @@ impl Group {
     }
 
     /// Declares interest for every present and future queue of the group. Each queue gets every event. [`Mask::NONE`]
-    /// revokes the interest in all queues. Waiting queues are woken up to apply the change.
+    /// revokes the interest in all queues. Waiting queues are woken up to apply the new declaration.
     pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let now = state(fd)?;
         {

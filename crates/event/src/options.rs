@@ -7,8 +7,8 @@ use crate::Backend;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// Removes the registration, so there are no needless wake-ups. Each change costs a system call with epoll, and a
-    /// request to the kernel with io_uring.
+    /// Removes the registration in the kernel, so that events without interest cause no wake-ups. Each change costs a
+    /// system call with epoll, and a request to the kernel with io_uring.
     #[default]
     Eager,
     /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper by
@@ -26,7 +26,7 @@ pub struct Options {
     /// Effect of revoking an interest.
     pub revocation: Revocation,
     /// True to check the current state at delivery, unless [`EventQueue::drained`] makes the check unnecessary. Only
-    /// the backend io_uring uses the option `recheck`. If the value is `false`, delivery is cheaper, but every event
+    /// the backend io_uring uses the option `recheck`. If `recheck` is `false`, delivery is cheaper, but every event
     /// names all declared kinds, and may be outdated.
     pub recheck: bool,
 }

@@ -9,7 +9,7 @@ use crate::group::Membership;
 use crate::state::state;
 use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 
-/// The event queue of one thread. The thread declares interest in descriptors and takes their events from the queue.
+/// The event queue of one thread. A thread declares interest in descriptors and takes their events from its queue.
 ///
 /// Descriptors are plain numbers ([`RawFd`]), as in the paper by Banga, Mogul and Druschel (see the crate's
 /// documentation). Descriptors should be non-blocking, because an event is only a hint: it may be repeated or outdated,
@@ -49,10 +49,10 @@ impl EventQueue {
     /// declared. A change in this time appears in the returned state, as an event, or in both ways. If interest in a
     /// ready descriptor is declared again without `want_state`, an event is queued.
     ///
-    /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, the call
-    /// also fails with epoll, except for a lazy revocation. Backends other than epoll check a descriptor number only if
-    /// their table has no entry for this number. With io_uring, a number that was not checked and is not open causes an
-    /// event that reports the failure.
+    /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, declaring
+    /// interest in a number that is not open fails with epoll, except for a lazy revocation. Backends other than epoll
+    /// check a descriptor number only if their table has no entry for this number. With io_uring, a number that was not
+    /// checked and is not open causes an event that reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -63,11 +63,11 @@ impl EventQueue {
     }
 
     /// Takes up to `events.len()` events, and returns their number. If there are none, waits for an event for at most
-    /// `timeout` (`None` for no limit). Returns 0 if the time is over, after a signal, or if `events` is empty. Events
+    /// `timeout` (`None` for no limit). Returns 0 after the timeout, after a signal, or if `events` is empty. Events
     /// are in the order of arrival, except with poll and select.
     ///
-    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. In these cases, the wait
-    /// is repeated and may last up to twice the timeout.
+    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. A wait without any other
+    /// event is repeated, and may last up to twice the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
         if events.is_empty() {

@@ -1,5 +1,6 @@
-//! State of each descriptor, indexed by descriptor number. Each registration increments the generation of its number.
-//! Events of a closed descriptor have an older generation than events of a new descriptor with the same number.
+//! State of each descriptor, indexed by descriptor number. Each registration of a descriptor increments the generation
+//! of its number. Events of a closed descriptor have an older generation than events of a new descriptor with the same
+//! number.
 
 use std::os::fd::RawFd;
 
@@ -46,19 +47,19 @@ impl Table {
         &mut self.slots[at]
     }
 
-    /// Returns the state of a number, or `None` if the table does not cover this number.
+    /// Returns the state of a descriptor number, or `None` if the table does not cover this number.
     #[inline]
     pub(crate) fn get(&mut self, fd: RawFd) -> Option<&mut Slot> {
         self.slots.get_mut(fd as usize)
     }
 
-    /// Copies the state of a number. A number that was never used has the default state.
+    /// Copies the state of a descriptor number. A descriptor number that was never used has the default state.
     #[inline]
     pub(crate) fn copy(&self, fd: RawFd) -> Slot {
         self.slots.get(fd as usize).copied().unwrap_or_default()
     }
 
-    /// Returns true if the table covers this number.
+    /// Returns true if the table covers this descriptor number.
     #[inline]
     pub(crate) fn reaches(&self, fd: RawFd) -> bool {
         (fd as usize) < self.slots.len()

@@ -124,7 +124,7 @@ impl World {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
         // A call that returned the state has reported the earlier arrivals, so the queue must report only later
-        // arrivals. If the call did not return the state, the queue must report the whole current state.
+        // arrivals. After a call that did not return the state, the queue must report the whole current state.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }

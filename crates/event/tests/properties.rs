@@ -124,7 +124,7 @@ fn no_data_is_missed_between_accept_and_declare() {
             }
             assert_eq!(stream.read(&mut [0]).unwrap(), 1);
             queue.forget(stream.as_raw_fd());
-            // With io_uring, the kernel releases the file only when collected requests are submitted.
+            // With io_uring, the kernel releases the socket's file only when collected requests are submitted.
             queue.flush().unwrap();
         }
         client.join().unwrap();
@@ -258,7 +258,7 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
                             // A level-triggered mechanism reports an event again and again, because nobody reads the
-                            // data. The thread therefore revokes its interest.
+                            // data. To end this repetition, the thread revokes its interest in the descriptor.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }

@@ -49,7 +49,7 @@ impl CookieJar {
         self.all.clear();
     }
 
-    /// Sets the path of the current request. `target` is this path, with an optional query.
+    /// Sets the path of the current request. `target` is the path of the current request, with an optional query.
     pub(crate) fn begin(&mut self, target: &[u8]) {
         self.path.clear();
         self.path.extend_from_slice(target.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default());

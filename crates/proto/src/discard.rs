@@ -1,5 +1,5 @@
-//! Discard (RFC 863): the client sends bytes, and the server reads and drops them. Loads with this protocol measure
-//! only the direction from client to server.
+//! Discard (RFC 863): the client sends bytes, and the server reads and drops them. A load with the protocol `discard`
+//! measures only the direction from client to server.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;

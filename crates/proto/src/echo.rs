@@ -130,7 +130,8 @@ impl Session for ServerSession {
         out[..n].copy_from_slice(&self.pending[self.at..self.at + n]);
         self.at += n;
         if self.at == self.pending.len() {
-            // The empty buffer's memory is freed, because most connections of a large server are idle.
+            // The buffer's memory is freed when all bytes were sent, because most connections of a large server are
+            // idle.
             self.reset();
         }
         n

@@ -49,7 +49,7 @@ impl SendBuffer {
         self.given = 0;
     }
 
-    /// Returns the buffer, so that the caller can append bytes. The caller must not remove any.
+    /// Returns the buffer, so that the caller can append bytes. The caller must not remove bytes from the buffer.
     #[inline]
     pub(crate) fn end(&mut self) -> &mut Vec<u8> {
         &mut self.bytes

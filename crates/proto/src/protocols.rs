@@ -94,7 +94,8 @@ mod tests {
     use super::*;
     use crate::{Done, Outcome, Request};
 
-    /// Sends a request with these settings. Returns true if the protocol's prepared response completes the request.
+    /// Sends a request with the protocol settings in `plan`. Returns true if the protocol's prepared response completes
+    /// the request.
     fn answered(plan: &Protocol) -> Result<bool, ProtoError> {
         let mut sessions = client(plan, None, None)?.sessions(1);
         let (session, mut request, mut piece) = (sessions.session(0), Vec::new(), [0; 512]);

@@ -23,8 +23,8 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if answers can be matched with requests only by their order. If the server sends a message without
-    /// a request, the client then takes this message for the answer to the next request.
+    /// Returns true if answers can be matched with requests only by their order. The client of such a protocol takes an
+    /// unrequested message from the server for the answer to the next request.
     fn matches_answers_by_order(&self) -> bool {
         false
     }

@@ -36,7 +36,7 @@ impl Search {
         self.found
     }
 
-    /// Prepares for another body, without freeing the memory.
+    /// Prepares the search for another body, without freeing the memory.
     pub(crate) fn clear(&mut self) {
         self.tail.clear();
         self.found = false;

@@ -57,7 +57,7 @@ pub trait Session {
     /// closes the connection after the response.
     fn head_is_late(&mut self) {}
 
-    /// Prepares for a new connection, without freeing the memory.
+    /// Prepares the session for a new connection, without freeing the memory.
     fn reset(&mut self);
 }
 

@@ -56,8 +56,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. The server sends without requests. Bytes that arrive before a message is requested
-/// therefore count for later messages.
+/// Client side of one connection. The server sends without requests. Bytes that arrive before the client requests a
+/// message count for later messages.
 pub struct ClientSession {
     message_bytes: u64,
     outstanding: u32,

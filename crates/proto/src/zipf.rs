@@ -16,8 +16,8 @@ pub(crate) struct Zipf {
     begin: f64,
     /// The paper's value H(n + 0.5).
     end: f64,
-    /// Limit of k - x for accepting k without a further check. Here, x is the number drawn, and k is x rounded to a
-    /// whole number.
+    /// Limit of k - x for accepting k without a further check. In this limit, x is the number drawn, and k is x rounded
+    /// to a whole number.
     near: f64,
 }
 

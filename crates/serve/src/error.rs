@@ -31,7 +31,8 @@ pub enum ServeError {
         /// Description of the valid values.
         wants: &'static str,
     },
-    /// Settings of the user exclude each other, or a setting cannot be used here. The text explains why.
+    /// Settings of the user exclude each other, or a setting cannot be used for this server. The text explains the
+    /// conflict, or why the setting cannot be used.
     #[error("{0}")]
     Combination(String),
     /// The listen address is invalid.

@@ -5,8 +5,8 @@
 //! Apps Using Completion Ports* (2000). The Windows study describes the servers that most models in this crate
 //! reproduce on Linux.
 //!
-//! [`start`] runs a server with given settings. These tables list all variants: [`MODELS`], [`SERVICES`],
-//! [`STRATEGIES`], [`BEHAVIOURS`], [`OPTIONS`].
+//! [`start`] runs a server with given settings. These tables list all models, services, strategies, behaviours and
+//! options: [`MODELS`], [`SERVICES`], [`STRATEGIES`], [`BEHAVIOURS`], [`OPTIONS`].
 
 mod behaviours;
 mod completion;
@@ -40,7 +40,7 @@ use run::ServePlan;
 
 use error::find;
 
-/// Starts a server with these settings. The server runs in threads of this process until [`Server::stop`].
+/// Starts a server with the settings in `plan`. The server runs in threads of this process until [`Server::stop`].
 pub fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let options = Options::new(&plan.options)?;
     let row = find(SERVICES, "service", &plan.service, |s| s.name)?;

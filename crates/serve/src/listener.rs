@@ -264,8 +264,8 @@ mod tests {
         assert!(!acceptor.on_readiness());
         assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
         assert_eq!(acceptor.allowance(1049), 0);
-        // After a late wake-up, the next times at which connections are accepted are later, too. Times that have passed
-        // are skipped.
+        // After a late wake-up, the next times at which connections are accepted are later, too. Timer times that have
+        // already passed are skipped.
         assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
         assert_eq!(acceptor.allowance(2000), 0);
     }

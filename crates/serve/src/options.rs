@@ -129,8 +129,8 @@ pub const OPTIONS: &[OptionSpec] = &[
 pub struct Options<'a>(&'a BTreeMap<String, String>);
 
 impl<'a> Options<'a> {
-    /// Checks that every option exists. An option with a dot in its name belongs to a standalone service and is not
-    /// checked here.
+    /// Checks that every option exists. An option with a dot in its name belongs to a standalone service, and this
+    /// function does not check it.
     pub fn new(map: &'a BTreeMap<String, String>) -> Result<Self, ServeError> {
         for name in map.keys() {
             if !name.contains('.') && !OPTIONS.iter().any(|o| o.name == name) {

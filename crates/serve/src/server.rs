@@ -135,8 +135,8 @@ impl Control {
     }
 
     fn join(&self) {
-        // Threads may start further threads before they end. The list is therefore emptied repeatedly until it stays
-        // empty.
+        // Threads may start further threads before they end. The list of threads is therefore emptied repeatedly until
+        // it stays empty.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
@@ -201,7 +201,7 @@ impl Control {
             return Err(ServeError::Thread { why: "option max_threads allows no more".into() });
         }
         let control = self.clone();
-        // The thread is counted before it runs. A later reader of the counts therefore always sees the thread.
+        // The thread is counted before it runs. The counts therefore always include a thread that has started.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {

@@ -60,7 +60,7 @@ pub struct Stats {
     pub closed_peers: Vec<String>,
 }
 
-/// Counters of one thread. Only this thread writes them, except in models whose threads share connections.
+/// Counters of one thread. Only this thread writes these counters, except in models whose threads share connections.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Cell {

@@ -1,5 +1,5 @@
 //! The server ends many connections, one after another. The end of a connection must not affect the next connection,
-//! which gets the same index.
+//! which gets the index of the ended connection.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

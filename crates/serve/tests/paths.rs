@@ -16,7 +16,8 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests that try to leave the directory. Each kind of target once succeeded with a well-known server.
+/// Targets of requests that try to leave the directory. Each kind of target once gave access to files outside the
+/// directory of a well-known server.
 const TRICKS: &[&str] = &[
     // Targets with dots, unencoded and percent-encoded.
     "/../secret",

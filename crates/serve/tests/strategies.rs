@@ -36,7 +36,7 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Returns true if the answer to one byte arrives within this time.
+/// Returns true if the answer to one byte arrives before the timeout.
 fn answers(stream: &mut TcpStream, within: Duration) -> bool {
     stream.set_read_timeout(Some(within)).unwrap();
     let mut buf = [0; 1];

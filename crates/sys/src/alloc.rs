@@ -81,8 +81,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Returns freed memory to the kernel, as far as the system's allocator supports it. A process that continues with
-/// another task then needs no more memory than a newly started process.
+/// Returns freed memory to the kernel, as far as the system's allocator supports it. After this call, a process that
+/// continues with another task needs no more memory than a newly started process.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) takes no pointer, only touches free memory, and is thread-safe.

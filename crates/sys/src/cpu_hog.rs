@@ -2,8 +2,8 @@
 //! setpriority(2), close_range(2).
 //!
 //! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight. If two
-//! sessions use one CPU, each session therefore gets half of the CPU, whatever the number of its threads. Each child
-//! leads its own session, so it gets half of its CPU, however many threads the competing session has.
+//! sessions use one CPU, each of them gets half of the CPU, whatever the number of its threads. Each child leads its
+//! own session, so it gets half of its CPU, however many threads the competing session has.
 
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
@@ -62,8 +62,8 @@ fn enter(cpu: u32, parent: u32) -> Result<()> {
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
     }
     if std::os::unix::process::parent_id() != parent {
-        // The parent ended before this child asked the kernel to kill it together with the parent, so the child ends
-        // here.
+        // The parent ended before this child asked the kernel to be killed together with the parent, so the child
+        // exits.
         return Err(Errno::SRCH);
     }
     limits::confine_to_cpus(&[cpu])?;
@@ -95,8 +95,8 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. The child has then already asked the kernel to kill the child when
-    /// the parent ends.
+    /// Waits until a child leads its own session. At this moment, the child has already asked the kernel to kill it
+    /// when the parent ends.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

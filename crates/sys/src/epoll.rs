@@ -1,5 +1,5 @@
-//! epoll with nanosecond timeouts (epoll_pwait2). Each function here makes one system call. [`Interest`] selects
-//! edge-triggered or level-triggered events. Source: epoll(7), epoll_pwait2(2).
+//! epoll with nanosecond timeouts (epoll_pwait2). Each function of this module makes one system call. [`Interest`]
+//! selects edge-triggered or level-triggered events. Source: epoll(7), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, OwnedFd};
 

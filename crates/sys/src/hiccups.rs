@@ -59,7 +59,7 @@ impl HiccupMeter {
 }
 
 /// Records pauses until `over` returns true. If there are too many pauses, the minimum length is doubled and shorter
-/// pauses are dropped. A run of hours therefore keeps its long pauses.
+/// pauses are dropped. The longest pauses of a run of hours are therefore kept.
 fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
     let (mut pauses, mut min_ns) = (Vec::<Pause>::new(), MIN_PAUSE_NS);
     while !over() {

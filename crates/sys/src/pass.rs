@@ -1,4 +1,4 @@
-//! Passes descriptors to another process over a socketpair that keeps message boundaries, and forks that process.
+//! Forks a process, and passes descriptors between the two processes over a socketpair that keeps message boundaries.
 //! Source: unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
 
 use std::io::{IoSlice, IoSliceMut};
@@ -76,8 +76,8 @@ impl Drop for Child {
 /// calling thread exists in the child. `body` may allocate, which the system's allocator supports after a fork, but
 /// must not print.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {
-    // SAFETY: the child continues with a copy of all memory. This function's contract excludes deadlocks, which would
-    // not be unsound anyway. The child leaves by `_exit`, so no destructor of the parent runs twice.
+    // SAFETY: the child continues with a copy of all memory. A deadlock in the child would not be unsound, and this
+    // function's contract excludes it. The child leaves by `_exit`, so no destructor of the parent runs twice.
     match unsafe { libc::fork() } {
         -1 => Err(crate::last_errno()),
         0 => {

@@ -1,5 +1,6 @@
-//! An io_uring that only waits for readiness, by multishot polls of descriptor numbers. The kernel reports these polls
-//! edge-triggered. A poll continues until it is disarmed, or until one of its completions has `more` set to false.
+//! An io_uring that only waits for readiness, by multishot polls of descriptor numbers. The kernel reports multishot
+//! polls edge-triggered. A poll continues until it is disarmed, or until one of its completions has `more` set to
+//! false.
 //!
 //! An armed poll keeps its file open in the kernel, so a poll must be disarmed before its descriptor is closed. Source:
 //! io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.

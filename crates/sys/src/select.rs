@@ -12,7 +12,7 @@ pub struct FdSet {
 }
 
 impl FdSet {
-    /// Adds a number. Negative numbers are ignored.
+    /// Adds a descriptor to the set. Negative numbers are ignored.
     #[inline]
     pub fn insert(&mut self, fd: RawFd) {
         let Ok(at) = usize::try_from(fd) else { return };

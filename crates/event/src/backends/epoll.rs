@@ -1,5 +1,5 @@
 //! Edge-triggered epoll. Each of epoll's data structures corresponds to one in the paper by Banga, Mogul and Druschel
-//! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link in that list is the paper's
+//! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link in the ready list is the paper's
 //! pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's
 //! state again, as in the paper.
 //!

@@ -63,8 +63,8 @@ impl Mechanism {
     /// Records that the application has read everything from a descriptor.
     #[inline]
     pub(crate) fn drained(&mut self, fd: RawFd) {
-        // Only io_uring uses this information. Mechanisms other than io_uring check every event again, or report only
-        // the current state.
+        // Only the mechanism io_uring uses the report that everything was read. Mechanisms other than io_uring check
+        // every event again, or report only the current state.
         if let Self::Uring(queue) = self {
             queue.drained(fd);
         }

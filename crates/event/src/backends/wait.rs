@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use sys::{Errno, poll as bits};
 
 /// Returns the error EBADF if the number is not an open descriptor. Backends use this function if their kernel calls
-/// check the number only later.
+/// check the descriptor only later.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }

@@ -11,7 +11,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Part of a line to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// The byte order mark. The number says how many of its bytes have arrived.
+    /// The byte order mark. The number says how many bytes of the byte order mark have arrived.
     ByteOrderMark(u8),
     /// The beginning of a line, whose field name is not yet known. The number says how many bytes of the line have
     /// arrived; they match the beginning of [`FIELD`].
@@ -57,8 +57,8 @@ impl ServerSentEvents {
         }
     }
 
-    /// Reads a byte where the byte order mark may be, after `n` bytes of the mark. If the mark turns out to be
-    /// incomplete, the bytes so far are the beginning of a line.
+    /// Reads a byte where the byte order mark may be, after `n` bytes of the mark. If the byte order mark turns out to
+    /// be incomplete, the bytes so far are the beginning of a line.
     fn byte_order_mark<'a>(&mut self, rest: &'a [u8], n: u8) -> &'a [u8] {
         match (BYTE_ORDER_MARK.get(usize::from(n)) == Some(&rest[0]), n) {
             (true, 0 | 1) => self.at = Position::ByteOrderMark(n + 1),

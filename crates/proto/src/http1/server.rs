@@ -2,7 +2,7 @@
 //!
 //! Fast path: if a head is repeated, the request gets the prepared bytes of an earlier answer. The request's head must
 //! equal the last head that this thread parsed, and the connection must have answered that head in the current second.
-//! On this path, nothing is parsed or looked up.
+//! On the fast path, nothing is parsed or looked up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -65,7 +65,7 @@ struct HeadFacts {
 }
 
 /// The last head of a request that this thread parsed, unless the head is too long or the site refused the request. The
-/// cached head never changes a result, because equal bytes always have the same meaning.
+/// cache never changes an answer, because equal heads always have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
@@ -122,7 +122,7 @@ struct CachedAnswer {
 enum Phase {
     Head,
     Body(u64),
-    /// The body consists of chunks. The number counts the skipped bytes of the body.
+    /// The body consists of chunks. The number says how many bytes of the body were skipped.
     Chunks(Chunked, u64),
     /// The connection ends after the queued replies. All further input is dropped.
     Ignore,

@@ -12,7 +12,7 @@ pub(super) struct RequestHeaders {
     pub(super) length: Option<u64>,
     scheme: bool,
     authority: bool,
-    /// True if an ordinary header (not a pseudo-header) has arrived. No pseudo-header may follow it.
+    /// True if an ordinary header (not a pseudo-header) has arrived. No pseudo-header may follow an ordinary header.
     fields: bool,
     wrong: bool,
 }

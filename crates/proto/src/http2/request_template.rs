@@ -1,5 +1,5 @@
 //! Requests with placeholders, which are replaced by values each time a request is sent. Constant headers are encoded
-//! only once. The peer's header table is not used.
+//! only once. Requests with placeholders do not use the peer's header table.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ pub(super) struct ResponseHeaders {
     pub(super) grpc: Option<u16>,
     /// Reason why the response is malformed, from its first invalid header (sections 8.1.1, 8.2 and 8.3).
     pub(super) wrong: Option<&'static str>,
-    /// True after an ordinary header.
+    /// True if an ordinary header (not a pseudo-header) has arrived.
     begun: bool,
 }
 

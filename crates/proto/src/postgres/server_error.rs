@@ -39,8 +39,8 @@ impl ServerError {
     fn add(&mut self, kind: u8, value: &[u8]) {
         let text = || run::visible(&String::from_utf8_lossy(value)).into_owned();
         match kind {
-            // Field V is the severity in English, and S is the severity in the server's language. Servers before 9.6
-            // send only S.
+            // Field V is the severity in English, and S is the severity in the server's language. Servers before
+            // version 9.6 send only the field S.
             b'S' if self.severity.is_empty() => self.severity = text(),
             b'V' => self.severity = text(),
             b'C' => self.sqlstate = text(),

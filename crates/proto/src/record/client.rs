@@ -59,8 +59,8 @@ enum State {
     Body(u32),
 }
 
-/// Client side of one connection. Only one record is read at a time, and the next requested record waits until it is
-/// complete.
+/// Client side of one connection. The client reads one record at a time. The next requested record waits until the
+/// current record is complete.
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,

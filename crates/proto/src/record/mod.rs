@@ -9,8 +9,8 @@
 //! If the server cannot serve a request, it always answers with a status.
 //!
 //! Fields of the header with their sizes in bytes, big endian: magic 4, version 1, operation 1, status 1, flags 1,
-//! offset 8, length 4, file length 8, and 32 bytes of zero. The length is the number of bytes that follow the header.
-//! In a request to read, the length is the number of bytes to read.
+//! offset 8, length 4, file length 8, and 32 bytes of zero. The field `length` is the number of bytes that follow the
+//! header. In a request to read, the field `length` is the number of bytes to read.
 
 mod client;
 mod server;
@@ -109,7 +109,7 @@ pub struct Head {
     /// Result of the operation; `None` in a request.
     pub status: Option<Status>,
     /// Origin of the record in a reply: the first flag is true for the page cache, and the second for the disk. Both
-    /// flags are true if parts of the record came from the page cache and from the disk.
+    /// flags are true if one part of the record came from the page cache and another part from the disk.
     pub origin: (bool, bool),
     /// Position of the record in the file.
     pub offset: u64,

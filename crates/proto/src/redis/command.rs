@@ -58,7 +58,7 @@ fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     Some(all)
 }
 
-/// Reads a quoted text up to its closing quotation mark. Returns the rest of the line after that mark.
+/// Reads a quoted text up to its closing quotation mark. Returns the rest of the line after the closing quotation mark.
 fn quoted<'a>(mark: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let (&byte, after) = rest.split_first()?;

@@ -86,8 +86,8 @@ fn line(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     }
 }
 
-/// Returns the part of a key that is hashed: the text between the first `{` and the next `}`. If this text is missing
-/// or empty, returns the whole key.
+/// Returns the part of a key that is hashed: the text between the first `{` and the next `}`. If there is no text
+/// between such braces, returns the whole key.
 fn hashed(key: &[u8]) -> &[u8] {
     let tag = key.iter().position(|byte| *byte == b'{').and_then(|begin| {
         let rest = &key[begin + 1..];

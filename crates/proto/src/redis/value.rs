@@ -57,8 +57,8 @@ pub struct ValueReader {
 }
 
 impl ValueReader {
-    /// Reads more input. Returns `None` until the reply is complete, and then the reply's value. The input must not
-    /// contain any part of the next reply.
+    /// Reads another piece of a reply. Returns `None` until the reply is complete, and then the reply's value. The
+    /// input must not contain any part of the next reply.
     pub fn read(&mut self, mut piece: &[u8]) -> Result<Option<Value>, Fault> {
         if self.kept.len() + piece.len() > MAX_REPLY_BYTES {
             return Err(Fault::Limit("a reply of more than 16 MiB"));

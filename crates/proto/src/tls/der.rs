@@ -77,8 +77,8 @@ fn first_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// Parses a time in the form `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`. The tag determines which form is used. Returns
-/// seconds since the epoch.
+/// Parses a time in the form `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`. The tag determines whether the year has two or four
+/// digits. Returns seconds since the epoch.
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let (year, rest) = text.split_at_checked(if tag == GENERALIZED_TIME { 4 } else { 2 })?;

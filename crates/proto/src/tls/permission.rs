@@ -27,8 +27,8 @@ impl Permission {
         crate::commands::copy_rest(question.request, &mut self.sent, out)
     }
 
-    /// Reads the server's answer to the request to begin TLS. Bytes after the answer are refused, because anybody on
-    /// the network could have added them before TLS.
+    /// Reads the server's answer to the request to begin TLS. Bytes after the server's answer are refused, because
+    /// anybody on the network could have added them before TLS.
     pub(super) fn receive(&mut self, question: &BeforeTls, input: &[u8]) -> Result<(), Fault> {
         match input {
             [] => Ok(()),

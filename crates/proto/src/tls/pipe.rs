@@ -11,7 +11,7 @@ use crate::Fault;
 use crate::outbox::SendBuffer;
 
 /// Maximum number of stored bytes of an incomplete record or message. rustls accepts handshake messages of up to 64
-/// KiB. In addition to an incomplete message, the bytes of one receive call may wait.
+/// KiB. Besides an incomplete message, this limit must leave room for the bytes of one receive call.
 const MAX_WAITING: usize = 256 * 1024;
 /// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;

@@ -11,7 +11,7 @@ use rustls::pki_types::ServerName;
 /// Maximum number of tickets. The oldest ticket is dropped when a new one would exceed this number.
 const MAX_TICKETS: usize = 4096;
 
-/// The ticket store of one load. Only handshakes use it.
+/// The ticket store of one load. Only TLS handshakes use this store.
 #[derive(Debug, Default)]
 pub(super) struct Tickets(Mutex<TicketStore>);
 

@@ -92,7 +92,7 @@ impl Reader {
         self.inside || self.have > 0 || self.current.is_some()
     }
 
-    /// Prepares for a new connection.
+    /// Prepares the reader for a new connection.
     pub(super) fn reset(&mut self) {
         (self.have, self.current, self.inside) = (0, None, false);
     }
@@ -157,8 +157,8 @@ impl Reader {
     }
 }
 
-/// Returns a frame header and its length. If `masked`, the header ends with four zero bytes. The caller replaces them
-/// by the mask, or leaves them as a mask of zeros.
+/// Returns a frame header and its length. If `masked`, the header ends with four zero bytes. The caller replaces these
+/// zero bytes by the mask, or leaves them as a mask of zeros.
 pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MAX_HEAD], usize) {
     let mut bytes = [0; MAX_HEAD];
     bytes[0] = opcode | if fin { FIN } else { 0 };

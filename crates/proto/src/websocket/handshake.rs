@@ -31,7 +31,8 @@ pub(super) fn accept_response(key: &str) -> String {
     )
 }
 
-/// Checks that a server's answer accepts the handshake. If the answer does not, returns the reason.
+/// Checks that a server's answer accepts the handshake. If the answer does not accept the handshake, returns the
+/// reason.
 pub(super) fn check_accepted(head: &[u8]) -> Result<(), &'static str> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut fields);

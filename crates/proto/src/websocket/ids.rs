@@ -25,7 +25,8 @@ pub(super) struct MessageIds {
 }
 
 impl MessageIds {
-    /// Finds the position of the ID in the message. Also returns the message with room for an ID at this position.
+    /// Finds the position of the ID in the message. Also returns a copy of the message with room for an ID of ten
+    /// digits.
     pub(super) fn new(
         pointer: &str,
         answer_pointer: Option<&str>,
@@ -44,7 +45,7 @@ impl MessageIds {
         let room = format!("{quote}{MIN_ID}{quote}");
         let with_id = [&message[..begin], room.as_bytes(), &message[begin + found.len()..]].concat();
         let in_message = begin + quote.len()..begin + quote.len() + DIGITS;
-        // The first ID is random. Several processes that load the same server therefore use different IDs.
+        // The first ID is random. Several load generators that use the same server therefore use different IDs.
         let next = AtomicU32::new(fastrand::u32(..IDS));
         Ok((Self { in_message, in_answer, pointer: of_answer.into(), next }, with_id.into()))
     }

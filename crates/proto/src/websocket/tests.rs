@@ -224,7 +224,8 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     assert!(first.receive(&[&answer[..], &news].concat(), &mut |_| ended += 1).is_err());
     assert_eq!(ended, 1);
     assert!(first.explain().unwrap().contains("--expect-text"), "{:?}", first.explain());
-    // From now on, no message of this server counts as an answer, on any connection.
+    // Because the server sent a message without a request, no message of this server counts as an answer any more, on
+    // any connection.
     assert!(second.receive(&answer, &mut |_| ended += 1).is_err() && ended == 1);
     let mut early = open(0);
     early.begin(Request::default());

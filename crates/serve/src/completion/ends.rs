@@ -51,7 +51,7 @@ impl Worker {
         )
     }
 
-    /// Records that the server's side is closed. Closes the connection if it has ended in the meantime.
+    /// Records that the server's side is closed. Closes the connection if it has ended while the shutdown was posted.
     pub(super) fn side_ended(&mut self, index: u32, generation: u32) -> sys::Result<()> {
         let Some(conn) = self.conn(index, generation) else { return Ok(()) };
         conn.ending = false;
@@ -69,8 +69,8 @@ impl Worker {
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
         let Conn { fd, state, backlog, .. } = *conn;
-        // The end of the connection is counted before the socket is closed. The counts are therefore right when the
-        // peer notices the close.
+        // The end of the connection is counted before the socket is closed. The server's counts are therefore already
+        // right when the peer notices the close.
         let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));

@@ -63,8 +63,8 @@ impl Worker {
         self.consume(index, id, n)
     }
 
-    /// Passes received bytes to the session, or sends them back directly as an echo. After the bytes, handles the next
-    /// step of the connection.
+    /// Passes received bytes to the session, or sends them back directly as an echo. After the bytes were handled,
+    /// takes the next step of the connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
@@ -91,8 +91,8 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-        // A multishot receive may continue during the send. Data that arrives before the send completes is added to the
-        // backlog.
+        // While a send is outstanding, a multishot receive may continue. Data that arrives before the send completes is
+        // added to the backlog.
         self.arm(index, false)
     }
 

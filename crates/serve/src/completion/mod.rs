@@ -2,9 +2,9 @@
 //! operations. An I/O model decides how receives are posted ([`Receive`]), how many sends may be outstanding, and
 //! whether connections have descriptors.
 //!
-//! A connection has at most one outstanding send, so that answers stay in order. During a send, the server receives
-//! only a few buffers of input from the connection. This limit prevents a peer that does not read its answers from
-//! filling the server's memory.
+//! A connection has at most one outstanding send, so that answers stay in order. While a connection has an outstanding
+//! send, the server receives only a few buffers of input from this connection. This limit prevents a peer that does not
+//! read its answers from filling the server's memory.
 
 mod conn;
 mod ends;
@@ -29,8 +29,8 @@ use conn::{Conn, Sending};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Maximum number of buffers in a connection's backlog. When the backlog reaches this number, the multishot receive is
-/// cancelled.
+/// Maximum number of buffers in a connection's backlog. When the backlog has this many buffers, the multishot receive
+/// is cancelled.
 const MAX_BACKLOG: usize = 4;
 /// Maximum time, nanoseconds, for which connections without a receive buffer wait until another connection returns a
 /// buffer. If no connection returns a buffer in this time, the server allocates more buffers.
@@ -130,8 +130,8 @@ impl Worker {
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // Waiting for several completions needs a second timer. In measurements against nginx, the second timer
-                // cost more than the saved wake-ups.
+                // Waiting for several completions needs a second timer. In measurements against nginx, a second timer
+                // cost more than the wake-ups that it saved.
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }
@@ -208,7 +208,7 @@ impl Worker {
     }
 
     /// Continues with a connection: sends its output if there is any. If there is no output, processes the backlog. If
-    /// there is no backlog either, receives or closes.
+    /// there is neither output nor a backlog, receives from the connection or closes it.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
         let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };

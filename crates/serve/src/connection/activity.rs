@@ -51,7 +51,8 @@ impl Activity {
         (self.lingering, self.heard_ms, self.head_since_ms) = (true, now_ms, 0);
     }
 
-    /// Counts bytes that are dropped after the server has closed its side. Returns true if the maximum is exceeded.
+    /// Counts bytes that are dropped after the server has closed its side. Returns true if more than `LINGER_BYTES`
+    /// bytes were dropped.
     pub(super) fn drops_too_much(&mut self, bytes: u32) -> bool {
         self.dropped_bytes = self.dropped_bytes.saturating_add(bytes);
         self.dropped_bytes > LINGER_BYTES

@@ -51,8 +51,8 @@ pub(crate) struct Connection {
     session: BoxedSession,
     /// True if the connection ends once all output is written.
     closing: bool,
-    /// Used with `closing`: true if reading must continue after the sending side is closed. Closing at once could
-    /// destroy the last reply.
+    /// Used with `closing`: true if reading must continue after the sending side is closed. Closing the connection at
+    /// once could destroy the last reply.
     linger: bool,
     input_ended: bool,
     pub(crate) activity: Activity,

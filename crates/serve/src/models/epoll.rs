@@ -82,8 +82,8 @@ impl<const EDGE: bool> Readiness for Poller<EDGE> {
         if EDGE { Ok(()) } else { self.epoll.modify(fd, u64::from(token), Self::interest(token, want)) }
     }
 
-    /// Stops watching the listening socket, and does nothing for other sockets. The kernel removes other sockets when
-    /// they are closed.
+    /// Stops watching the listening socket, and does nothing for other sockets. The kernel removes a socket from the
+    /// epoll instance when the socket is closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32) {
         if token == LISTENER {
             let _ = self.epoll.delete(fd);

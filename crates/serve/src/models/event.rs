@@ -46,8 +46,8 @@ struct Poller<const EDGE: bool> {
     events: Vec<Event>,
     tokens: Vec<u32>,
     /// Descriptor of the listening socket, if the last wait reported an event for it. After accepting, the thread
-    /// declares interest in the listening socket again. It accepts only a limited number of connections, so others may
-    /// still wait.
+    /// declares interest in the listening socket again. The thread accepts only a limited number of connections at
+    /// once, so others may still wait.
     listener: Option<RawFd>,
 }
 

@@ -2,7 +2,7 @@
 //! descriptor numbers of any size. The model has one thread.
 //!
 //! Cost of an event: a part of two scans of all connections, one in the kernel and one in this process. All events of
-//! one wake-up share the two scans.
+//! one wake-up share one scan in the kernel and one scan in this process.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -5,7 +5,7 @@
 //! and the cost of searching them. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
 //!
 //! Each event costs a share of the time to copy and to scan the bit sets up to the highest descriptor. All events of
-//! one wake-up share the copy and the scan.
+//! one wake-up share one copy and one scan of the bit sets.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

@@ -10,8 +10,8 @@
 //! `uring-sharded` uses more features of io_uring: one ring and one listening socket per thread, and multishot
 //! receives.
 //!
-//! Cost of an event: a part of one io_uring_enter, which several events share. In addition, each request needs two
-//! queue entries in shared memory. The thread makes no other system calls.
+//! Cost of an event: a part of one io_uring_enter, which several events share. Each request also needs two entries in
+//! the ring's queues, which are shared memory. The thread makes no other system calls.
 
 use std::net::SocketAddr;
 

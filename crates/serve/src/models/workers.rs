@@ -1,5 +1,5 @@
 //! A fixed number of threads that share one epoll instance. Each thread takes one event, serves the event's connection,
-//! and waits for the next event. Because of EPOLLONESHOT, no other thread serves this connection at the same time.
+//! and waits for the next event. Because of EPOLLONESHOT, no other thread serves the same connection at the same time.
 //!
 //! The model is the classic thread pool, which the Windows study (Jones and Deshpande, 2000) does not have. If a thread
 //! sleeps or blocks while it handles a request, the capacity is the number of threads divided by the service time. With

@@ -5,8 +5,8 @@
 //! short pause before the next call of `get_next_event`, several events can arrive.
 //!
 //! The thread decides about pauses by their results. If the pauses collect too few events, the thread makes no pauses
-//! for a long time. If few exchanges are in progress, the thread makes no pauses, because all clients would then wait
-//! for the end of the pause. With 8 to 12 clients, pauses would cost a third of the throughput.
+//! for a long time. If few exchanges are in progress, the thread makes no pauses. Otherwise, all clients would wait for
+//! the end of each pause. With 8 to 12 clients, pauses would cost a third of the throughput.
 //!
 //! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
 //! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of
@@ -22,15 +22,16 @@ const FULL_BATCH: usize = 8;
 const MIN_EVENTS: usize = 6;
 /// Minimum number of exchanges in progress for a pause. During a pause, the upstream server works on these exchanges.
 const MIN_IN_PROGRESS: usize = 16;
-/// Denominator of two limits. Pauses become longer if they collect events of less than 1/3 of the exchanges in
-/// progress. Pauses become shorter if they collect events of more than 2/3 of these exchanges.
+/// Denominator of the limits at which the length of pauses changes. Pauses become longer if they collect events of less
+/// than 1/3 of the exchanges in progress. Pauses become shorter if they collect events of more than 2/3 of these
+/// exchanges.
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses after which their results are evaluated.
 const TRIAL: usize = 16;
-/// Number of calls without a pause after pauses have collected too few events. At low load, a thread therefore makes
-/// about 16 pauses ([`TRIAL`]) in 4,000 calls.
+/// Number of calls without a pause after pauses have collected too few events. This number makes pauses rare at low
+/// load: about 16 ([`TRIAL`]) in 4,000 calls.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses, and for how long.

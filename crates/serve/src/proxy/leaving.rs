@@ -3,9 +3,9 @@
 //!
 //! A client that closes may have closed the whole connection or only its sending side. If the client has closed only
 //! its sending side, it still expects an answer. TCP shows whether the whole connection is closed only when the proxy
-//! sends something, because a closed socket answers with a reset. The proxy therefore sends one interim response
-//! (status 100) to an HTTP/1.1 client whose request is not answered `probe_ms` after the close. Every HTTP/1.1 client
-//! must accept interim responses (RFC 9110, section 15.2).
+//! sends something, because a closed socket answers with a reset. The proxy sends one interim response (status 100) to
+//! an HTTP/1.1 client whose request is not answered `probe_ms` after the client's close. Every HTTP/1.1 client must
+//! accept interim responses (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 

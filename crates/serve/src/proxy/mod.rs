@@ -55,7 +55,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
-            // Each thread creates its own queue, so an error of the kernel appears only here.
+            // Each thread creates its own event queue, so an error of the kernel appears only in this thread.
             let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {

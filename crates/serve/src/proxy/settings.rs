@@ -7,10 +7,10 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Default maximum size of a read, bytes. In each direction, at most about as many bytes wait to be sent.
+/// Default maximum size of a read, bytes. In each direction, about this number of bytes at most wait to be sent.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double the length of the
+/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double the length of a
 /// pause.
 const GATHER_US: u64 = 50;
 

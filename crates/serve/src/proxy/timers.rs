@@ -77,8 +77,8 @@ impl Worker {
         }
     }
 
-    /// Refuses a request whose head is late. Does nothing if the head has become complete in the meantime. A later head
-    /// has its own deadline.
+    /// Refuses a request whose head is late. Does nothing if the head has become complete since the deadline was set. A
+    /// later head has its own deadline.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;
@@ -93,8 +93,8 @@ impl Worker {
         self.settle(place, next, None);
     }
 
-    /// Refuses a request whose upstream server was silent for too long. If bytes were forwarded in the meantime, the
-    /// deadline is postponed.
+    /// Refuses a request whose upstream server was silent for too long. If bytes were forwarded after the deadline was
+    /// set, the deadline is postponed.
     fn deadline(&mut self, place: u32, serial: u32) {
         let (now, timeout) = (self.io.now_ms, self.io.settings.timeout_ms);
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };

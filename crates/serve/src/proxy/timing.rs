@@ -1,6 +1,6 @@
 //! Measures the calls of the event API in the proxy, as Banga, Mogul and Druschel did in their paper about this API. A
 //! cycle counter is read before and after each call. The results do not contain calls that would have blocked. When
-//! enough calls were measured, the result is sent.
+//! enough calls were measured, the proxy sends the result to the `CallTimer`.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -219,7 +219,7 @@ pub(super) fn after_nothing(
     if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
 }
 
-/// Makes a call. Returns the call's result and its duration in cycles.
+/// Makes a call and measures it. Returns the call's result and its duration in cycles.
 #[inline(always)]
 pub(super) fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let start = tsc::counts();
@@ -247,7 +247,8 @@ mod tests {
             let room = watch.room(events.len());
             b.write_all(b"x").unwrap();
             watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
-            // The byte is read from the socket, because on a slow machine unread bytes would fill the socket's buffer.
+            // The received byte is read from the socket, because unread bytes would fill the socket's buffer on a slow
+            // machine.
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
         }

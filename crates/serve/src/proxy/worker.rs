@@ -2,8 +2,8 @@
 //! checks deadlines.
 //!
 //! With an edge-triggered backend, interest in reading and writing a socket is declared only once, and the socket's
-//! readiness is stored. With a level-triggered backend, the declared interest is changed whenever the needs of the pair
-//! change.
+//! readiness is stored. With a level-triggered backend, the proxy declares interest in a socket again whenever the pair
+//! needs other events.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

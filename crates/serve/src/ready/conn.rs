@@ -1,8 +1,8 @@
 //! A connection whose socket is read and written when the socket is ready. The readiness models and the model `workers`
 //! use the type `Conn`.
 //!
-//! While output waits, the connection is not read. If a peer does not read, the server therefore stores at most one
-//! piece of output (64 KiB) for this peer.
+//! While output waits, the connection is not read. For a peer that does not read, the server stores at most one piece
+//! of output (64 KiB).
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 

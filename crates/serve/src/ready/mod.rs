@@ -17,8 +17,8 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// Divisor for ending a wait early. A wait for the time of a scheduled write is shortened by the remaining time divided
-/// by this number.
+/// Divisor that determines how early a wait for a scheduled write ends. A wait for the time of a scheduled write is
+/// shortened by the remaining time divided by this number.
 const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;

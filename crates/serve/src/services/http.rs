@@ -17,7 +17,7 @@ use crate::connection::BoxedSession;
 use crate::server::lock;
 use crate::{Options, ServeError};
 
-/// Maximum size of the built-in page, bytes. The page is kept in memory.
+/// Maximum size of the built-in page, bytes. The server keeps the page in memory.
 const MAX_PAGE_BYTES: u64 = 1 << 30;
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 5\r\n\r\nbusy\n";

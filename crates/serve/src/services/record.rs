@@ -83,7 +83,7 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    // The number makes the names of temporary files unique, because a process may run several servers.
+    // This counter makes the names of temporary files unique, because a process may run several servers.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = std::env::temp_dir().join(name);
@@ -103,7 +103,7 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
     made.map_err(|error| ServeError::Records { path: path.display().to_string(), error })
 }
 
-/// Reads the temporary file once. Without this first read, new pages might leave the cache before a client requests
+/// Reads the temporary file once. If the file were not read, new pages might leave the cache before a client requests
 /// them. The first read also updates the file's access time; a read with RWF_NOWAIT would fail instead of updating it.
 /// Neither a missing page nor an old access time should make a client's read count as a disk read.
 fn warm(file: &File) -> std::io::Result<()> {

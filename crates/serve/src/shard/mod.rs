@@ -132,7 +132,7 @@ impl Shard {
         self.slots.admit()
     }
 
-    /// Refuses a new connection. A connection without a descriptor is only counted here.
+    /// Refuses a new connection. If the connection has no descriptor, this method only counts it.
     pub(crate) fn refuse(&self, fd: Option<&OwnedFd>, how: Refuse) {
         self.setup.cell.accepted.add(1);
         self.setup.cell.refused.add(1);

@@ -50,7 +50,8 @@ pub const STRATEGIES: &[StrategySpec] = &[
     },
 ];
 
-/// Returns the policy for these settings. Returns an error with the reason if the model does not support the strategy.
+/// Returns the policy of the strategy that `plan` names, with the user's settings. Returns an error with the reason if
+/// the model does not support the strategy.
 pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>) -> Result<Policy, ServeError> {
     let head_ms = head_ms(options)?;
     if plan.strategy.is_empty() {

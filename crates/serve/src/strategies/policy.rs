@@ -77,7 +77,7 @@ pub(crate) enum LimitHit {
     /// The peer does not read its answers.
     Unread,
     Silent,
-    /// The head of a request took too long. The limit on the head applies with all strategies.
+    /// The head of a request took too long. This maximum time applies with all strategies.
     SlowHead,
 }
 

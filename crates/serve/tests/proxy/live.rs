@@ -28,7 +28,8 @@ fn wrk(url: &str) -> u64 {
 
 #[test]
 fn serves_curl_and_wrk_in_front_of_nginx() {
-    // nginx closes each connection after 100 requests. Upstream connections are therefore both reused and replaced.
+    // nginx closes each connection after 100 requests. The proxy's upstream connections are therefore both reused and
+    // replaced.
     let Some(nginx) = nginx(0, "keepalive_requests 100;", "") else { return skip(TEST, "nginx is not installed") };
     std::fs::write(nginx.dir.path().join("large"), vec![b'x'; 5_000_000]).unwrap();
     let listeners = sockets_of(nginx.addr.port());

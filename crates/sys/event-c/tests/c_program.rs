@@ -65,7 +65,7 @@ fn compiler() -> Option<&'static str> {
     ["cc", "gcc", "clang"].into_iter().find(runs)
 }
 
-/// Returns the path of the static library. The shared library is in the same directory.
+/// Returns the path of the static library. The shared library is in the same directory as the static library.
 fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");

@@ -71,15 +71,16 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with every established connection that does not use `port` at either end. The kernel selects the
-    /// connections. With `traffic`, the kernel adds `tcp_info`, for which it must lock each connection.
+    /// Calls `each` with every established connection that does not use `port` at either end. The kernel, and not this
+    /// process, selects the connections. With `traffic`, the kernel adds `tcp_info`, for which it must lock each
+    /// connection.
     pub fn others(&mut self, v6: bool, port: u16, traffic: bool, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
         self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)
     }
 
-    /// Calls `each` with every established connection to a local port, with its traffic. The kernel selects the
-    /// connections.
+    /// Calls `each` with every established connection to a local port, with its traffic. The kernel, and not this
+    /// process, selects the connections.
     pub fn accepted(&mut self, v6: bool, port: u16, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
         self.each_other(&request(v6, 1 << (INFO - 1), ESTABLISHED), &filter, each)

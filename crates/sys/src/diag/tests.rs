@@ -120,8 +120,8 @@ fn a_dump_of_one_port_returns_its_connections_with_tcp_info() {
     }
     let gone = ours.iter().find(|c| c.remote == clients[4].local_addr().unwrap()).unwrap();
     drop((clients.pop(), accepted.pop()));
-    // A concurrent test may have forked a child that has copies of the descriptors until it calls exec. The connection
-    // may therefore end a little later than this test closes it.
+    // A concurrent test may have forked a child that has copies of the descriptors until it calls exec. A connection
+    // that this test closes may therefore end a little later.
     let end = Instant::now() + Duration::from_secs(5);
     while diag.connection(&gone.name).unwrap().is_some() {
         assert!(Instant::now() < end, "a closed connection is still told after 5 s");

@@ -11,7 +11,8 @@ use crate::limits;
 const ROOMY_PROCESSES: u64 = 1024;
 
 /// Maximum number of processes and threads that are assumed to have ended after the start of a thread failed and before
-/// the running ones were counted. A load generator that fails to start ends its threads, which lowers the counts.
+/// the running ones were counted. A load generator that fails to start ends its own threads, so fewer threads are
+/// counted.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence for the user: no further process or thread can be started.

@@ -92,8 +92,8 @@ impl Buffers {
         let at = usize::from(self.tail & (self.count - 1));
         let addr = self.data.address_of(usize::from(id.0 % self.count) * self.bytes);
         // SAFETY: the entry lies inside the mapped ring (at < count) and is aligned (page-aligned base, 16-byte
-        // entries). The kernel does not read entries at or behind the published tail. These setters do not write `resv`
-        // of entry 0, which is the tail.
+        // entries). The kernel does not read entries at or behind the published tail. The setters of an entry do not
+        // write the field `resv` of entry 0, which is the tail.
         let entry = unsafe { &mut *self.ring.address_of(at * size_of::<BufRingEntry>()).cast::<BufRingEntry>() };
         entry.set_addr(addr as u64);
         entry.set_len(self.bytes as u32);

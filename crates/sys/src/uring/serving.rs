@@ -38,8 +38,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Sends the first `len` bytes of a receive buffer of this ring. The buffer must be kept until the completion.
-    /// Returning the buffer earlier corrupts the data that the peer receives.
+    /// Sends the first `len` bytes of a receive buffer of this ring. The caller must keep the buffer until the send has
+    /// completed. Returning the buffer earlier corrupts the data that the peer receives.
     #[inline]
     pub fn send_buffer(
         &mut self,

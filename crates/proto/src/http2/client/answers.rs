@@ -109,7 +109,7 @@ impl ClientSession {
             self.decoder.decode(block, |name, value| {
                 says.header(name, value);
                 first_answer.header(name, value);
-                // `:status` must come before all other headers, so the status is known here. Values in interim
+                // `:status` must come before all other headers, so the status is known at this point. Values in interim
                 // responses and in trailers are not captured.
                 if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
                     memory.header(name, value, captures);

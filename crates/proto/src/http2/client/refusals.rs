@@ -4,7 +4,7 @@
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// Maximum number of refusals whose bodies a connection stores at the same time. The words of further refusals are not
+/// Maximum number of refusals whose bodies a connection stores at the same time. The bodies of further refusals are not
 /// stored.
 const MAX_STREAMS: usize = 16;
 

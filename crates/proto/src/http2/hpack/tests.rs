@@ -37,8 +37,8 @@ fn all_three_blocks_of_a_request_say_the_same() {
 
 #[test]
 fn the_examples_of_the_standard_are_read() {
-    // The test data is from appendix C.6: three responses with Huffman coding. The table has only 256 bytes, so entries
-    // are dropped from it.
+    // The test data is from appendix C.6: three responses with Huffman coding. The header table has only 256 bytes, so
+    // entries are dropped from it.
     let first = b"\x48\x82\x64\x02\x58\x85\xae\xc3\x77\x1a\x4b\x61\x96\xd0\x7a\xbe\x94\x10\x54\xd4\x44\xa8\x20\x05\x95\x04\x0b\x81\x66\xe0\x82\xa6\x2d\x1b\xff\x6e\x91\x9d\x29\xad\x17\x18\x63\xc7\x8f\x0b\x97\xc8\xe9\xae\x82\xae\x43\xd3";
     let mut decoder = Decoder::default();
     decoder.resize(256);

@@ -111,7 +111,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     }
 }
 
-/// For gRPC calls, an earlier version gave the advice for HTTP/1.1: to write `http://` without `--http2`.
+/// For gRPC calls, an earlier version of the client gave the advice for HTTP/1.1: to write `http://` without `--http2`.
 #[test]
 fn an_answer_in_http_1_has_advice_for_the_protocol() {
     let answer = b"HTTP/1.1 400 Bad Request\r\n\r\n";

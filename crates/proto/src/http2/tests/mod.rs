@@ -1,5 +1,5 @@
 //! Tests of the HTTP/2 client and server: with frames written by hand, and against each other. This file has the helper
-//! functions for all of these tests.
+//! functions for all tests of HTTP/2.
 
 mod answers;
 mod client;

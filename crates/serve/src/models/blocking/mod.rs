@@ -1,5 +1,6 @@
 //! Blocking server of the Windows study (Jones and Deshpande, 2000), with two threads per connection. One thread
-//! receives and puts answers into a queue, and the other thread sends the answers in the queue. All system calls block.
+//! receives and puts answers into a queue, and the other thread sends the answers in the queue. The system calls on
+//! sockets block.
 //!
 //! The number of connections is limited by the number of threads (memory of their stacks, process IDs, threads-max). A
 //! connection for which no threads can be started is reset, because a Linux listener itself never refuses a connection.
@@ -97,7 +98,8 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     let receives = sends.and_then(|_| {
         b.clone().control.spawn_detached("recv", move || {
             let end = receive(&b, &from, &receiver);
-            // On a normal close, the receiver ends last: it waits until the sender has sent everything in the queue.
+            // On a normal close, the receiving thread ends last: it waits until the sending thread has sent everything
+            // in the queue.
             lock(&b.open).remove(token);
             b.cell.closed_shared(end);
             Ok(())

@@ -20,7 +20,7 @@ enum Phase {
     /// The body of a request, which is skipped.
     Body(u64),
     Chunks(Chunked),
-    /// A request is being answered. Requests that arrive in the meantime wait.
+    /// A request is being answered. Further requests that arrive during this answer wait.
     Answering(Times),
 }
 
