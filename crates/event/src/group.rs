@@ -161,8 +161,8 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // All events of this wait were the group's own. The loop checks the shared instance again, and repeats the
-            // wait.
+            // All events of this wait were the group's own. The loop checks the shared epoll instance again, and
+            // repeats the wait.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }
@@ -175,8 +175,8 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed in the meantime. The thread that closed the descriptor must also call
-                    // [`Group::forget`].
+                    // The descriptor was closed after interest in it was declared. The thread that closed the
+                    // descriptor must also call [`Group::forget`].
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }

@@ -171,7 +171,7 @@ pub enum ProtoError {
     /// The protocol does not support sets of requests.
     #[error("{0} has no sets of requests; they are for http:// and https:// targets")]
     NoSet(&'static str),
-    /// One request of a set cannot be sent.
+    /// A request in the user's set of requests cannot be sent.
     #[error("request {place} ({name}): {error}")]
     InSet {
         /// Number of the request in the set, counted from 1.
@@ -218,8 +218,8 @@ pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Creates a prepared response for measuring the generator's maximum rate without a server. The response has `bytes`
-/// bytes, but at most 16 MiB.
+/// Creates a prepared response for measuring the generator's maximum rate without a server. The prepared response has
+/// `bytes` bytes, but at most 16 MiB.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }

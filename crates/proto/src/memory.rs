@@ -73,7 +73,7 @@ impl Memory {
         self.found = 0;
     }
 
-    /// Reads the head of an HTTP/1.1 response.
+    /// Stores the cookies and the values to capture from the head of an HTTP/1.1 response.
     pub(crate) fn head(&mut self, head: &[u8], captures: &[Capture]) {
         for line in head.split(|byte| *byte == b'\n').skip(1) {
             if let Some(colon) = line.iter().position(|byte| *byte == b':') {

@@ -118,7 +118,7 @@ pub enum FlagValue {
     Bytes(fn(&mut Protocol, u64)),
     /// The value is a number up to 65535, such as a status.
     Number(fn(&mut Protocol, u16)),
-    /// The value consists of a name and a value, as in a header; the flag may be repeated.
+    /// The flag's argument consists of a name and a value, as in a header; the flag may be repeated.
     Pair(fn(&mut Protocol, &str, &str)),
     /// The flag has no value, and selects another protocol.
     Switch(fn(&mut Protocol)),

@@ -118,7 +118,7 @@ pub struct Progress {
     /// True if the connection must be closed after everything was sent.
     pub close: bool,
     /// Used with `close`: true if the peer may still be sending. The caller first ends only its own side of the
-    /// connection, and keeps reading for a while. Closing at once would reset the connection, and could destroy the
+    /// connection, and keeps reading for a while. Closing the connection at once would reset it, and could destroy the
     /// last reply before it arrives.
     pub linger: bool,
 }

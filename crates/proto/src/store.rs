@@ -20,7 +20,7 @@ pub struct Store([Mutex<Shard>; SHARD_COUNT]);
 pub enum ChangeResult {
     /// The new value is stored.
     Done,
-    /// Nothing was changed.
+    /// The store was not changed.
     Unchanged,
     /// The store has no room for the value.
     Full,

@@ -203,7 +203,8 @@ pub(crate) struct SharedPlan {
     pub(crate) mix: Arc<Mix>,
     /// Values that are filled into requests for every send; absent if all requests are constant.
     pub(crate) source: Option<Arc<Source>>,
-    /// Number of sessions so far. Each session derives the seed of its random numbers from this number.
+    /// Number of sessions so far. Each session derives the seed of its random numbers from the number of sessions so
+    /// far.
     sessions: Arc<AtomicU64>,
 }
 

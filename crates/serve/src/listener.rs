@@ -68,8 +68,8 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens a socket. If the address is in use, tries again up to [`MAX_RETRIES`] times. The returned error is a text for
-/// the user.
+/// Opens a listening socket. If the address is in use, tries again up to [`MAX_RETRIES`] times. The returned error is a
+/// text for the user.
 fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,
@@ -139,7 +139,7 @@ pub(crate) enum Accepted {
     One(OwnedFd),
     /// No connection was accepted: none waits, or the first one has already ended.
     None,
-    /// No descriptor or memory is left. Readiness of the socket must be ignored until [`Acceptor::due_ns`].
+    /// No descriptor or memory is left. The listening socket's readiness must be ignored until [`Acceptor::due_ns`].
     Pause,
 }
 
@@ -158,7 +158,7 @@ impl Acceptor {
     }
 
     /// Returns the time at which the next batch of connections is accepted, or at which a pause ends. Returns `None` if
-    /// the thread should wait for the socket instead.
+    /// the thread should wait until the listening socket is ready.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         (!self.on_readiness()).then_some(self.due_ns)
     }

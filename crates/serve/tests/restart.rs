@@ -39,7 +39,8 @@ fn a_stopped_io_uring_server_frees_its_port() {
 }
 
 fn leaves_its_port(model: &str, threads: u32) {
-    // Only this test uses this address. On `127.0.0.1`, a connection of another program could use the port.
+    // Only this test uses this address, which contains the process ID. On `127.0.0.1`, a connection of another program
+    // could use the port.
     let [.., high, low] = std::process::id().to_be_bytes();
     let mut listen = format!("127.9.{high}.{low}:0");
     for round in 0..20 {

@@ -235,8 +235,8 @@ fn group_models_have_exactly_the_published_number_of_threads() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits until the counts of connections and threads are reached. A connection is counted before its threads. Surplus
-/// threads would be counted only a moment later than the expected ones.
+/// Waits until the server has at least the given numbers of connections and threads. A connection is counted before its
+/// threads. Surplus threads would be counted only a moment later than the expected ones.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

@@ -1,5 +1,6 @@
-//! CPU time of another process, read from the process's CPU clock. The clock is exact and includes ended threads. One
-//! system call reads the sum over all threads. Source: clock_getcpuclockid(3).
+//! CPU time of another process, read from the process's CPU clock. The CPU clock of a process is exact and includes its
+//! ended threads. One system call reads the CPU time of all threads of a process together. Source:
+//! clock_getcpuclockid(3).
 
 use crate::{Errno, Result};
 

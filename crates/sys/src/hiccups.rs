@@ -1,5 +1,5 @@
-//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. If this
-//! thread wakes late, the cause is the machine, its hypervisor or its scheduler, and not a slow server.
+//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. If the
+//! measuring thread wakes late, the cause is the machine, its hypervisor or its scheduler, and not a slow server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,8 +58,8 @@ impl HiccupMeter {
     }
 }
 
-/// Records pauses until `over` returns true. If there are too many pauses, the minimum length is doubled and shorter
-/// pauses are dropped. The longest pauses of a run of hours are therefore kept.
+/// Records pauses until `over` returns true. If there are too many pauses, the minimum length of a pause is doubled and
+/// shorter pauses are dropped. The longest pauses of a run of hours are therefore kept.
 fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
     let (mut pauses, mut min_ns) = (Vec::<Pause>::new(), MIN_PAUSE_NS);
     while !over() {

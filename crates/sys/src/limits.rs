@@ -101,7 +101,8 @@ fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
 /// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
-    // The kernel silently ignores CPUs that are unavailable. The call fails only if no CPU of the list is available.
+    // The kernel silently ignores CPUs that are unavailable. The call fails only if none of the requested CPUs is
+    // available.
     let given = confined.and_then(|()| allowed_cpus());
     let missing = match &given {
         Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),

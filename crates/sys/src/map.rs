@@ -58,7 +58,7 @@ impl Map {
         self.len == 0
     }
 
-    /// Returns the byte at `at`. Returns 0 if `at` is beyond the end.
+    /// Returns the byte at `at`. Returns 0 if `at` is beyond the end of the map.
     #[inline]
     pub fn get(&self, at: usize) -> u8 {
         if at >= self.len {
@@ -69,7 +69,7 @@ impl Map {
         unsafe { self.base.as_ptr().add(at).read_volatile() }
     }
 
-    /// Sets the byte at `at`. Does nothing beyond the end or if the map is read-only.
+    /// Sets the byte at `at`. Does nothing if `at` is beyond the end of the map, or if the map is read-only.
     #[inline]
     pub fn set(&mut self, at: usize, byte: u8) {
         if at < self.len && self.writable {
@@ -88,7 +88,7 @@ impl Map {
     }
 
     /// Copies bytes into the map starting at `at` and returns the number of copied bytes. Copies nothing beyond the end
-    /// or if the map is read-only.
+    /// of the map, and nothing at all if the map is read-only.
     pub fn copy_from(&mut self, at: usize, from: &[u8]) -> usize {
         let n = if self.writable { from.len().min(self.len.saturating_sub(at)) } else { 0 };
         // SAFETY: `at + n` lies inside the writable mapping, and `from` is memory of the caller that cannot overlap it.

@@ -1,5 +1,5 @@
 //! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag O_NONBLOCK belongs to the open file description. Each
-//! end of a pipe has its own description, so the other end of the pipe stays blocking.
+//! end of a pipe has its own open file description, so the other end of the pipe stays blocking.
 
 use std::os::fd::AsFd;
 

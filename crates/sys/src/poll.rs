@@ -1,5 +1,5 @@
 //! poll(2) with nanosecond timeouts (ppoll) over an array that the caller keeps. Descriptors are given as numbers. If a
-//! number is not open, its entry reports [`NVAL`]. No function here reads, writes or closes a descriptor.
+//! descriptor number is not open, its entry reports [`NVAL`]. No function here reads, writes or closes a descriptor.
 
 use std::os::fd::RawFd;
 

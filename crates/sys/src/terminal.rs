@@ -137,8 +137,8 @@ pub fn give_back() {
 
 /// Saves the terminal's settings, then turns off echo and line input. The caller must have moved the state to [`BUSY`].
 fn save_and_set() -> Result<()> {
-    // SAFETY: all-zero is a valid termios, which tcgetattr(3) fills. The state BUSY gives this thread `saved`
-    // exclusively.
+    // SAFETY: all-zero is a valid termios, which tcgetattr(3) fills. In the state BUSY, only this thread accesses
+    // `saved`.
     unsafe {
         let mut now: libc::termios = std::mem::zeroed();
         if libc::tcgetattr(0, &mut now) != 0 {

@@ -1,7 +1,7 @@
 //! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. Because rdtscp waits until
 //! earlier instructions are done, a timed call lies wholly between two readings. Source: Intel SDM volume 2 (RDTSCP).
-//! The counter runs at a constant rate on every CPU of the last decade. [`Calibration`] checks that the rate of the
-//! counter is constant.
+//! The cycle counter runs at a constant rate on every CPU of the last decade. [`Calibration`] checks that the rate of
+//! the counter is constant.
 
 use crate::clock;
 

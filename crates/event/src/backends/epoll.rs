@@ -1,7 +1,7 @@
 //! Edge-triggered epoll. Each of epoll's data structures corresponds to one in the paper by Banga, Mogul and Druschel
-//! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link in the ready list is the paper's
-//! pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's
-//! state again, as in the paper.
+//! (see `lib.rs`). The kernel's ready list corresponds to the paper's HINTS queue. An entry's link in the ready list is
+//! the paper's pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel
+//! checks a file's state again, as the event API of the paper does.
 //!
 //! This backend differs from the paper in one point: declaring interest in a ready descriptor queues an event, even if
 //! the caller did not ask for the state (`want_state`). In the paper, the declaration queues no event; only the next

@@ -120,8 +120,8 @@ impl SelectQueue {
         at
     }
 
-    /// Removes every declared number that is no longer an open descriptor. A single closed descriptor makes the whole
-    /// select(2) fail.
+    /// Removes every declared descriptor that is no longer open. A single closed descriptor makes the whole select(2)
+    /// fail.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {
             if !self.table.copy(fd).wanted.is_none() && poll::now(fd, 0)? & poll::NVAL != 0 {

@@ -4,8 +4,8 @@ use std::os::fd::RawFd;
 
 use sys::{Errno, poll as bits};
 
-/// Returns the error EBADF if the number is not an open descriptor. Backends use this function if their kernel calls
-/// check the descriptor only later.
+/// Returns the error EBADF if `fd` is not an open descriptor. Backends use this function if their kernel calls check
+/// the descriptor only later.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }
@@ -23,7 +23,7 @@ impl Remaining {
         Self { timeout_ns, until_ns: None }
     }
 
-    /// Returns the remaining time, where `Some(None)` means no limit. Returns `None` if the time is over.
+    /// Returns the remaining time, where `Some(None)` means no limit. Returns `None` if the timeout has passed.
     pub(super) fn again(&mut self) -> Option<Option<u64>> {
         let Some(ns) = self.timeout_ns else { return Some(None) };
         if ns == 0 {

@@ -13,8 +13,8 @@ const CACHED_HEAD_BYTES: usize = 2048;
 /// Number of cached heads. A mix needs several heads, because its responses have different lengths, and each head
 /// contains the length.
 const CACHED_HEADS: usize = 32;
-/// Number of entries in the table from requests to their last heads. In a mix with more requests, several requests
-/// share an entry.
+/// Number of entries in the table from requests to their last heads. If a mix has more requests than the table has
+/// entries, several requests share an entry.
 const CACHED_ITEMS: usize = 256;
 
 /// The response heads that this thread parsed last. One stored head may serve several requests. The cache never changes

@@ -55,7 +55,7 @@ impl Page {
     }
 
     /// Creates a gRPC answer. With status 0, the body is `message`, which must begin with its gRPC prefix. With any
-    /// other status, there is no body.
+    /// gRPC status other than 0, there is no body.
     pub fn grpc(status: u16, message: Vec<u8>) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let body = if status == 0 { message } else { Vec::new() };

@@ -95,7 +95,7 @@ impl TemplateState {
         Self { source, rng, block, value, bodies, spare, cookie_name, cookies, cookie, memory }
     }
 
-    /// Prepares for a new connection, without freeing the memory.
+    /// Prepares the state for a new connection, without freeing the memory.
     pub(super) fn clear(&mut self) {
         self.forget(|_| false);
         self.memory.clear();

@@ -3,7 +3,7 @@
 //!
 //! Commands are written as `get key`, `set key value` (flags, expiration time and length are added), `delete key`, or
 //! `incr key 1`. Most answers end with a line that begins with `END`, `STORED` or a similar word. Errors (`ERROR`,
-//! `CLIENT_ERROR`, `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
+//! `CLIENT_ERROR`, `SERVER_ERROR`) count as unexpected answers; a missing key is not an error.
 
 use run::Protocol;
 
@@ -76,8 +76,9 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands one after another. If a request is sent again on another connection, it may
-    /// become another command. The requests of this client are idempotent only if none of its commands changes data.
+    /// Each connection sends the commands one after another. If a request is sent again on another connection, a
+    /// different command may be sent. The requests of this client are idempotent only if none of its commands changes
+    /// data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }

@@ -106,8 +106,9 @@ const READS: &[&str] = &[
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// Each connection sends the commands one after another. If a request is sent again on another connection, it may
-    /// become another command. The requests of this client are idempotent only if none of its commands changes data.
+    /// Each connection sends the commands one after another. If a request is sent again on another connection, a
+    /// different command may be sent. The requests of this client are idempotent only if none of its commands changes
+    /// data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }

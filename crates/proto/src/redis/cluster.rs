@@ -23,7 +23,7 @@ pub(super) struct Routes {
     nodes: Box<[SocketAddr]>,
     /// Index of the node that owns each hash slot.
     node_of_slot: Box<[AtomicU16]>,
-    /// Slot of each command; `None` for a command without a key, which every node accepts.
+    /// Hash slot of each command; `None` for a command without a key, which every node accepts.
     slots: Box<[Option<u16>]>,
     /// Commands redirected by ASK: the index of the node that accepts the command, and the index of the command.
     asks: Mutex<VecDeque<(u16, usize)>>,
@@ -170,9 +170,10 @@ impl NodeQueue {
         done
     }
 
-    /// Chooses the next command. Commands that were redirected to this node come first. After the redirected commands,
-    /// the connection sends, one after another, commands whose hash slots this node owns. If no command has a hash slot
-    /// that this node owns, the connection sends a command for another node, and this node redirects the command.
+    /// Chooses the next command that the connection sends. Commands that were redirected to this node come first. After
+    /// the redirected commands, the connection sends, one after another, commands whose hash slots this node owns. If
+    /// this node owns the hash slot of none of the commands, the connection sends another node's command, and this node
+    /// redirects it.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());

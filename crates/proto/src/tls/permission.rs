@@ -7,7 +7,7 @@ use crate::{BeforeTls, Fault};
 pub(super) struct Permission {
     sent: usize,
     is_given: bool,
-    /// Sentence with advice, if the server refused.
+    /// Sentence with advice, if the server refused TLS.
     refusal: Option<&'static str>,
 }
 
@@ -22,7 +22,7 @@ impl Permission {
         self.sent < question.request.len()
     }
 
-    /// Copies the unsent part of the question to `out`, and returns the number of copied bytes.
+    /// Copies the unsent part of the request to begin TLS to `out`, and returns the number of copied bytes.
     pub(super) fn ask(&mut self, question: &BeforeTls, out: &mut [u8]) -> usize {
         crate::commands::copy_rest(question.request, &mut self.sent, out)
     }

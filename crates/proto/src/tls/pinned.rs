@@ -13,7 +13,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::der::{self, Facts};
 
-/// Verifies certificate chains, and also accepts a server's certificate that is itself among the trusted ones.
+/// Verifies certificate chains, and also accepts a server's certificate that is itself among the trusted certificates.
 #[derive(Debug)]
 pub(super) struct PinningVerifier {
     pub(super) chains: Arc<WebPkiServerVerifier>,

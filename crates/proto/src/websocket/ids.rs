@@ -19,8 +19,8 @@ pub(super) struct MessageIds {
     in_answer: JsonPointer,
     /// JSON pointer to the ID in answers, as the user gave it.
     pub(super) pointer: String,
-    /// The next ID. IDs are unique over all connections, because a server may send the answer for one connection to the
-    /// other connections, too.
+    /// ID of the next message. IDs are unique over all connections, because a server may send the answer for one
+    /// connection to the other connections, too.
     next: AtomicU32,
 }
 

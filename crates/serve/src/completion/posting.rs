@@ -38,7 +38,7 @@ impl Worker {
     }
 
     /// Posts receives for connections that found no free buffer before. The strategy `high-connections` saves memory:
-    /// it first uses buffers that other connections return. Only if no buffer was returned during one iteration of the
+    /// it first uses buffers that other connections return. If no buffer was returned during one iteration of the event
     /// loop, the server allocates more buffers. Connections whose peers do not read may hold all buffers.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;

@@ -6,8 +6,8 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Number of receive buffers at the start. More buffers are added when none is free. At the start, only a few buffers
-/// are used, so that they fit into a CPU's cache.
+/// Number of receive buffers at the start. More receive buffers are added when none is free. At the start, only a few
+/// buffers are used, so that they fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
 /// Way in which receives are posted.

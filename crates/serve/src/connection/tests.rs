@@ -183,7 +183,7 @@ fn the_deadline_of_a_head_counts_from_its_first_byte() {
     assert!(!c.activity.starts_head_watch());
     c.received(b"h", 100).unwrap();
     assert!(c.activity.starts_head_watch() && !c.activity.starts_head_watch());
-    // Further bytes of this head do not extend its deadline.
+    // Further bytes of the incomplete head do not extend its deadline.
     c.received(b"h", 600).unwrap();
     assert_eq!(c.activity.head_left_ms(700, 700), Some(100));
     assert_eq!(c.activity.quiet_ms(700), 600);

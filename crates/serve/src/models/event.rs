@@ -1,6 +1,6 @@
 //! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares its interest in a
 //! descriptor once, and takes events from a queue. The crate `event` implements the event API on a chosen backend
-//! (`--events epoll|uring|poll|select`). Each thread has its own queue and its own listening socket.
+//! (`--events epoll|uring|poll|select`). Each thread has its own event queue and its own listening socket.
 //!
 //! Cost of an event: one recv, one send, and a part of one get_next_event, which several events share. The backends
 //! poll and select also scan all descriptors in every wait.
@@ -23,7 +23,7 @@ const BATCH: usize = 256;
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     let name: String = launch.options.get("events")?.unwrap_or_else(|| "epoll".into());
     let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-    // This queue only tests whether the kernel allows the backend. Each thread creates its own queue.
+    // This queue only tests whether the kernel allows the backend. Each thread creates its own event queue.
     EventQueue::new(backend).map_err(|e| ServeError::Combination(e.to_string()))?;
     let threads = launch.plan.threads.max(1);
     let (listeners, addr) = launch.listen(threads, threads > 1)?;

@@ -97,7 +97,7 @@ impl Arrays {
                 self.except.set(*fd);
                 asked |= poll::OUT | poll::PRI;
             }
-            // All three sets share one entry per descriptor in the list, because poll(2) refuses a list with more
+            // All three sets share one entry per descriptor in the list. The call poll(2) refuses a list with more
             // entries than the limit on open descriptors.
             self.list.push(Entry::new(*fd, asked));
         }

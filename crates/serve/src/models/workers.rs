@@ -165,7 +165,7 @@ impl Pool {
 
     fn check_head(&self, token: u32, scratch: &mut Scratch) {
         let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
-        // If another thread is serving the connection now, the head is checked later.
+        // If another thread is serving the connection now, the deadline of the head is checked later.
         let Ok(mut conn) = shared.try_lock() else { return self.watch_head(token) };
         match conn.state.activity.check_head(now_ms(), self.head_ms) {
             HeadState::Complete => {}

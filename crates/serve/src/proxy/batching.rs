@@ -4,9 +4,9 @@
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.
 //!
-//! The thread decides about pauses by their results. If the pauses collect too few events, the thread makes no pauses
-//! for a long time. If few exchanges are in progress, the thread makes no pauses. Otherwise, all clients would wait for
-//! the end of each pause. With 8 to 12 clients, pauses would cost a third of the throughput.
+//! The results of earlier pauses decide whether the thread pauses. If the pauses collect too few events, the thread
+//! makes no pauses for a long time. If few exchanges are in progress, the thread makes no pauses. Otherwise, all
+//! clients would wait for the end of each pause. With 8 to 12 clients, pauses would cost a third of the throughput.
 //!
 //! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
 //! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of

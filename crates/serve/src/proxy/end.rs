@@ -69,7 +69,8 @@ impl End {
         }
     }
 
-    /// Writes once. Returns the number of bytes that the socket accepted, or an error if the socket is broken.
+    /// Writes to the socket once. Returns the number of bytes that the socket accepted, or an error if the socket is
+    /// broken.
     #[inline]
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ()> {
         if !self.writable || bytes.is_empty() {
@@ -126,7 +127,7 @@ impl Out {
         &mut self.bytes
     }
 
-    /// Writes bytes of the buffer. Returns the number of bytes that the socket accepted.
+    /// Writes the waiting bytes of the buffer to the socket. Returns the number of bytes that the socket accepted.
     #[inline]
     pub(super) fn flush(&mut self, end: &mut End) -> Result<usize, ()> {
         if self.is_empty() {

@@ -78,7 +78,7 @@ impl Worker {
     }
 
     /// Refuses a request whose head is late. Does nothing if the head has become complete since the deadline was set. A
-    /// later head has its own deadline.
+    /// later head on the connection has its own deadline.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;

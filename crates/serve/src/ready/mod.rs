@@ -141,8 +141,8 @@ impl<R: Readiness> Worker<R> {
         Some(due.saturating_sub(self.shard.now_ns))
     }
 
-    /// Starts or stops watching the listening socket. The socket is watched while connections are accepted on
-    /// readiness.
+    /// Starts or stops watching the listening socket. The listening socket is watched while connections are accepted
+    /// when it is ready, and not by a timer.
     fn watch_listener(&mut self) -> sys::Result<()> {
         let Some(acceptor) = &self.acceptor else { return Ok(()) };
         match (acceptor.on_readiness(), self.listening) {

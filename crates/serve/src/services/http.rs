@@ -160,7 +160,7 @@ impl Site for Pages {
 const BURST_NS: f64 = 1e8;
 
 /// Limit on the rate of requests: a token bucket that holds at most the tokens of a tenth of a second. Requests are
-/// refused while the bucket is empty.
+/// refused while the token bucket is empty.
 struct RateLimit {
     gap_ns: f64,
     /// Time of the next token, nanoseconds. If `next_ns` is in the past, the bucket still has tokens (virtual

@@ -63,8 +63,8 @@ pub(crate) struct Shard {
     next_tick_ns: u64,
     /// Time of the next check of deadlines; `None` without deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// True if the server has closed its side of a connection whose peer has not closed yet. While this flag is true,
-    /// the next check of deadlines covers all connections.
+    /// True if the server has closed its side of a connection whose peer has not closed yet. While `any_lingers` is
+    /// true, the next check of deadlines covers all connections.
     any_lingers: bool,
     /// Connections whose request heads are incomplete and have a deadline.
     heads: Vec<u32>,

@@ -1,5 +1,5 @@
 //! Strategy `high-throughput`: many connections may be open, but each thread serves only `active` of them at a time. A
-//! served connection has a worker slot. The other connections wait in a queue.
+//! served connection has a worker slot. Connections without a worker slot wait in a queue.
 //!
 //! A connection gives up its worker slot when it ends. If other connections wait, a connection also gives up its worker
 //! slot after an exchange, or after `active_idle_ms` without data. A connection that has given up its worker slot but

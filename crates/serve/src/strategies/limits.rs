@@ -3,8 +3,8 @@
 //!
 //! If none of a peer's waiting output could be sent for `unsent_ms`, the peer's connection is closed, counted and
 //! reported. If a peer sends nothing for `silent_ms`, its connection is closed, counted and reported, too. In each
-//! thread, at most `sends` connections may have waiting output. When this number is reached, the thread reads from no
-//! other connection. (The server of the Windows study (Jones and Deshpande, 2000) has one thread.)
+//! thread, at most `sends` connections may have waiting output. When `sends` connections have waiting output, the
+//! thread reads from no other connection. (The server of the Windows study (Jones and Deshpande, 2000) has one thread.)
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};

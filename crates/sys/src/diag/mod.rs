@@ -97,8 +97,8 @@ impl Diag {
     }
 
     /// Calls `each` with open connections, including those that the peer has closed (CLOSE_WAIT), until `each` returns
-    /// [`DumpControl::Stop`]. After a stop, drop this socket and open another one, because the kernel still keeps the
-    /// rest of the dump. The kernel itself applies the filter.
+    /// [`DumpControl::Stop`]. If `each` has returned [`DumpControl::Stop`], drop this socket and open another one,
+    /// because the kernel still keeps the rest of the dump. The kernel itself applies the filter.
     pub fn connections(
         &mut self,
         v6: bool,

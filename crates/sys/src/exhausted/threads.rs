@@ -54,7 +54,7 @@ fn of_groups() -> Vec<Limit> {
     groups("pids").iter().filter_map(|folder| of(folder)).collect()
 }
 
-/// Returns the limit of this user. The kernel does not apply the limit of a user to root.
+/// Returns the limit of this user. The kernel does not apply a user's limit on processes to root.
 fn of_user() -> Option<Limit> {
     let most = limits::processes().filter(|_| !limits::is_root())?;
     let raise = |more: u64| format!("`ulimit -u {more}`, as root if this is refused");

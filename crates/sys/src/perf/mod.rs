@@ -52,8 +52,8 @@ impl CpuSampler {
         self.open(Target::Everything, period_ns)
     }
 
-    /// Ends the sampling of all threads and drops the samples that were not read. Closes all events: as long as the
-    /// system has an open event, the context switches of each thread that once had an event take longer.
+    /// Ends the sampling of all threads and drops the samples that were not read. Closes all events. As long as the
+    /// system has an open event, context switches take longer for each thread that once had an event.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rings.clear();

@@ -86,7 +86,7 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.data.address_of(usize::from(id.0 % self.count) * self.bytes), len) }
     }
 
-    /// Returns a buffer to the kernel. The kernel sees the buffer after [`Buffers::publish`].
+    /// Returns a buffer to the kernel. The kernel can use the buffer only after [`Buffers::publish`].
     #[inline]
     pub fn recycle(&mut self, id: BufferId) {
         let at = usize::from(self.tail & (self.count - 1));

@@ -36,7 +36,7 @@ impl Memory {
         }
     }
 
-    /// Returns the address of a byte. The caller ensures `offset < len`.
+    /// Returns the address of the byte at `offset`. The caller ensures `offset < len`.
     #[inline]
     pub(super) fn address_of(&self, offset: usize) -> *mut u8 {
         debug_assert!(offset < self.len);

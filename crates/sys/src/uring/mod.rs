@@ -92,7 +92,7 @@ pub struct Cqe {
 }
 
 impl Cqe {
-    /// Returns the result or the error.
+    /// Returns the result of the operation, or its error.
     #[inline]
     pub fn outcome(&self) -> Result<u32> {
         u32::try_from(self.result).map_err(|_| Errno::from_raw_os_error(-self.result))
@@ -245,8 +245,8 @@ fn tolerate(e: Errno) -> Result<()> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Cancels running operations before the ring's memory is released. If cancelling fails, the memory is leaked on
-        // purpose, because the kernel may still access it.
+        // Cancels running operations before the ring's memory is released. If cancelling fails, the ring's memory is
+        // leaked on purpose, because the kernel may still access it.
         let limit = types::Timespec::new().sec(1);
         let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
         let quiet = match &ended {

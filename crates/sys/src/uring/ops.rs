@@ -149,7 +149,7 @@ impl Ring {
         self.push(&entry.user_data(user))
     }
 
-    /// Closes the sending side.
+    /// Closes the sending side of a connection.
     pub fn shutdown_write(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Shutdown::new(f, libc::SHUT_WR).build());
         self.push(&entry.flags(op_flags).user_data(user))

@@ -1,5 +1,5 @@
 //! The server's words in answers with an unexpected status: the beginning of the body, or the message of a gRPC status.
-//! Pieces of several bodies arrive in mixed order, so the words of each stream are stored separately.
+//! Pieces of several bodies arrive in mixed order, so the text of each refusal is stored separately.
 
 use crate::grpc_messages;
 use crate::refusal::Refusal;

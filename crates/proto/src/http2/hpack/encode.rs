@@ -14,7 +14,7 @@ pub(crate) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
     write_string(to, value);
 }
 
-/// Appends the name of a header that is not stored in the peer's table. The caller appends the value.
+/// Appends the name of a header that is not stored in the peer's table. The caller appends the value of the header.
 pub(crate) fn write_name(to: &mut Vec<u8>, name: &str) {
     let index = STATIC_TABLE.iter().position(|known| known.0 == name).map_or(0, |at| at + 1);
     write_integer(to, 0, 4, index);

@@ -42,8 +42,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for the next piece, and returns it. The piece counts as queued until [`Queue::sent`] is called. Returns
-    /// `None` if no more pieces will come.
+    /// Waits for the next piece of output in the queue, and returns it. The piece counts as queued until
+    /// [`Queue::sent`] is called. Returns `None` if no more pieces will come.
     pub(super) fn take(&self) -> Option<Vec<u8>> {
         let mut state = lock(&self.state);
         loop {

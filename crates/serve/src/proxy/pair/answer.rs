@@ -131,8 +131,8 @@ impl Pair {
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
-    /// Handles the end of the upstream connection. The end completes a response without a declared length. For any
-    /// other response, the upstream connection has ended too early.
+    /// Handles the end of the upstream connection. The end of the connection completes a response without a declared
+    /// length. For any other response, the upstream connection has ended too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

@@ -2,8 +2,8 @@
 //! receivers accept them.
 //!
 //! While bytes wait to be sent to one side, the other side is not read, so a slow receiver also slows its sender down.
-//! Bodies pass unchanged. Heads pass unchanged unless they contain fields that the proxy must change. If a kept
-//! upstream connection is closed before any byte of the response, a repeatable request is sent again.
+//! The proxy forwards bodies unchanged. The proxy forwards heads unchanged unless they contain fields that it must
+//! change. If a kept upstream connection is closed before any byte of the response, a repeatable request is sent again.
 
 mod answer;
 mod ending;

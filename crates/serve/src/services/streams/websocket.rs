@@ -29,7 +29,7 @@ struct StreamSession {
     within: ServerSession,
     /// Number of client messages that wait for their streams.
     waiting: u32,
-    /// Times of the current stream.
+    /// Times at which the events of the current stream are sent.
     times: Option<Times>,
     /// True if the connection must end after all output was sent.
     ends: bool,
