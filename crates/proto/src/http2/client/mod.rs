@@ -252,7 +252,8 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // This method explains only answers to gRPC calls. For HTTP, the unexpected answer itself is shown to the user.
+        // Of the unexpected answers, this method explains only answers to gRPC calls. For HTTP, the unexpected answer
+        // itself is shown to the user.
         self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }
 
