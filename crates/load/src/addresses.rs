@@ -1,11 +1,11 @@
-//! Counts requests and connections for each address of the server, if the server has several addresses.
+//! Counts for each address of the server, if the connections use several addresses in turn.
 
 use proto::Done;
 use run::AddressPart;
 
 use crate::classes::Classes;
 
-/// Counts of requests and connections for each address of the server. Empty if the server has only one address.
+/// Counts for all addresses. Empty if there is only one address.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     requests: Classes,
@@ -20,7 +20,7 @@ impl Addresses {
         Self { requests, connections: vec![0; connections].into() }
     }
 
-    /// Returns true if nothing is counted, because the server has only one address.
+    /// Returns true if nothing is counted, because there is only one address.
     pub(crate) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
@@ -78,8 +78,8 @@ pub(crate) struct AddressTurns {
 }
 
 impl AddressTurns {
-    /// Returns the order for one of `threads` threads. The order begins with address number `first` (modulo `count`),
-    /// so that threads and agents with different `first` begin with different addresses.
+    /// Returns the order for one of `threads` threads. The order begins with address number `first` (modulo `count`), so
+    /// that threads and agents with different `first` begin with different addresses.
     pub(crate) fn new(count: usize, first: usize, threads: usize) -> Self {
         let count = u16::try_from(count).unwrap_or(u16::MAX);
         Self { count, first, next: (first % usize::from(count.max(1))) as u16, weighted: None, step: threads.max(1) }
@@ -92,7 +92,7 @@ impl AddressTurns {
         if self.count() > 1 && weights.len() == self.count() && weights.iter().all(|weight| *weight > 0.0) {
             let mut turns =
                 WeightedTurns { weights: weights.into(), credits: vec![0.0; weights.len()].into(), taken: 0 };
-            (0..self.first).for_each(|_| drop(turns.next()));
+            turns.skip(self.first);
             self.weighted = Some(turns);
         }
         self
@@ -110,7 +110,7 @@ impl AddressTurns {
         }
         if let Some(turns) = &mut self.weighted {
             let address = turns.next();
-            (1..self.step).for_each(|_| drop(turns.next()));
+            turns.skip(self.step - 1);
             return Some(address);
         }
         let address = self.next;
@@ -131,6 +131,12 @@ struct WeightedTurns {
 }
 
 impl WeightedTurns {
+    fn skip(&mut self, turns: usize) {
+        for _ in 0..turns {
+            self.next();
+        }
+    }
+
     fn next(&mut self) -> u16 {
         self.credits.iter_mut().zip(&self.weights).for_each(|(credit, weight)| *credit += weight);
         let most_owed = self.credits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));

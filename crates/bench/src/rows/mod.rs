@@ -9,6 +9,7 @@ mod generator;
 mod growth;
 mod hosts;
 mod hosts_ready;
+mod kept_run;
 mod latency;
 mod million;
 mod mix;
@@ -259,6 +260,9 @@ pub(crate) const ROWS: &[Row] = &[
     row("compare-2", "the same of 2 %, in CPU per request, %", AtLeast(80.0), None, told_apart::by_2_percent),
     row("arena-time", "s of an arena of ten servers, with their builds", AtMost(600.0), None, arena::seconds),
     row("arena-ranked", "of these ten, servers that get a rank", AtLeast(9.0), None, arena::ranked),
+    row("run-size", "kB of run.json of a `find` of 30 s", AtMost(500.0), None, kept_run::size),
+    row("run-reading", "CPU ms to read it", AtMost(10.0), None, kept_run::reading),
+    row("run-judging", "CPU ms to judge it", AtMost(50.0), None, kept_run::judging),
     row("probe-cpu", "CPU share of the probe at 2 samples per second, %", AtMost(0.5), None, probe::share),
     row("waits-rate", "rate of nginx with sampled threads over that without", AtLeast(0.99), None, waits::throughput),
     row(

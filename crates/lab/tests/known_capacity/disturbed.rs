@@ -54,15 +54,13 @@ fn programs_that_come_and_go_do_not_bend_the_capacity() {
     m_m_1().holds(SEEDS, beside_many_programs);
 }
 
-/// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. A late answer shows the
-/// capacity of the first server, and overloads show that of the second one.
+/// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. Overloads show the capacity
+/// of this server, so each of these windows would lower the estimate.
 #[test]
 fn windows_whose_cpu_time_was_stolen_do_not_bend_the_capacity() {
-    for known in [own_objective(), long_limit()] {
-        let found = known.holds(SEEDS, robbed);
-        let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.1).count();
-        assert!(near as f64 >= 0.9 * SEEDS as f64, "{}: {near} of {SEEDS}: {found}", known.name);
-    }
+    let found = long_limit().holds(SEEDS, robbed);
+    let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.1).count();
+    assert!(near as f64 >= 0.9 * SEEDS as f64, "{near} of {SEEDS}: {found}");
 }
 
 /// The report names other programs with their share and their time.

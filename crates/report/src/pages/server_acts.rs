@@ -231,7 +231,7 @@ mod tests {
     fn a_close_right_after_an_answer_has_an_idle_time_of_zero() {
         let tally = Tally { completed: 129, connected: 17, closed_by_server: 12, ..Tally::default() };
         let said = sentences(&Trial { tally, closes_idle_after_s: Some(0.0), ..Trial::default() });
-        assert_eq!(said, ["the server closed 12 idle connections, the first of them after 0 µs without a request"]);
+        assert_eq!(said, ["the server closed 12 idle connections, the first of them after 0 s without a request"]);
     }
 
     /// In this test, the server closes each connection after one or seven answers, without sending `Connection: close`.
