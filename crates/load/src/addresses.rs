@@ -78,8 +78,8 @@ pub(crate) struct AddressTurns {
 }
 
 impl AddressTurns {
-    /// Returns the order for one of `threads` threads. The order begins with address number `first` (modulo `count`), so
-    /// that threads and agents with different `first` begin with different addresses.
+    /// Returns the order for one of `threads` threads. The order begins with address number `first` (modulo `count`),
+    /// so that threads and agents with different `first` begin with different addresses.
     pub(crate) fn new(count: usize, first: usize, threads: usize) -> Self {
         let count = u16::try_from(count).unwrap_or(u16::MAX);
         Self { count, first, next: (first % usize::from(count.max(1))) as u16, weighted: None, step: threads.max(1) }

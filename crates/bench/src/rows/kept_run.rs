@@ -1,5 +1,5 @@
-//! Cost of a kept run: the size of its `run.json`, and the CPU time to read and to judge it. The run is a `find` of 30 s
-//! on nginx.
+//! Cost of a kept run: the size of its `run.json`, and the CPU time to read and to judge it. The run is a `find` of 30
+//! s on nginx.
 
 use anyhow::{Context, Result};
 use run::{Run, parse_run};

@@ -54,8 +54,8 @@ fn programs_that_come_and_go_do_not_bend_the_capacity() {
     m_m_1().holds(SEEDS, beside_many_programs);
 }
 
-/// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. Overloads show the capacity
-/// of this server, so each of these windows would lower the estimate.
+/// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. Overloads show the
+/// capacity of this server, so each of these windows would lower the estimate.
 #[test]
 fn windows_whose_cpu_time_was_stolen_do_not_bend_the_capacity() {
     let found = long_limit().holds(SEEDS, robbed);
