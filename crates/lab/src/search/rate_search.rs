@@ -8,7 +8,6 @@
 //! uses all measurements, so a single disturbed measurement cannot decide.
 
 use judge::Pooled;
-use judge::thresholds::NEAR_CAPACITY;
 
 /// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
 /// not overload the server. With random arrivals at a single queue, response times at the first rate are five times
@@ -31,6 +30,11 @@ const OVERLOAD_FACTOR: f64 = 1.30;
 /// result of a search of ten seconds on a slow server is 8 % too high on average. The interval of a search with five
 /// measurements covers the error of 8 % (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
+/// Number of windows in a cycle of a search that uses overloads: one window at the capacity, and the others beyond it.
+/// Windows at the capacity are needed throughout the search. With only one of them per search, 12 simulated searches
+/// were 5.7 % too high on average, and some had no interval (D/M/1 of 8 ms, 99th percentile under 1 s:
+/// `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
+const OVERLOAD_CYCLE: usize = 3;
 
 /// State of a search.
 #[derive(Clone, Debug)]
@@ -80,14 +84,7 @@ impl RateSearch {
             (None, _, _) => rate * STEP_DOWN,
             (Some(top), None, _) => self.climb(top),
             (Some(passed), Some(failed), None) => (passed * failed).sqrt(),
-            (Some(passed), Some(_), Some(pooled)) => {
-                let within = |rate: f64| rate.clamp(passed * STEP_DOWN, passed * STEP_UP);
-                let capacity = within(pooled.estimate.rate);
-                match self.offers_capacity(windows, capacity, pooled) {
-                    true => capacity,
-                    false => within(pooled.beyond),
-                }
-            }
+            (Some(passed), Some(_), Some(pooled)) => self.follow(pooled).clamp(passed * STEP_DOWN, passed * STEP_UP),
         };
     }
 
@@ -105,17 +102,12 @@ impl RateSearch {
         self.failed.is_some()
     }
 
-    /// Returns true if the next window is offered the estimated capacity, and false if it is offered a higher rate.
-    /// Also ends the search if the estimate is precise enough.
-    fn offers_capacity(&mut self, windows: &[(f64, bool)], capacity: f64, pooled: &Pooled) -> bool {
-        // A few overloads may agree by chance, so a search that uses overloads does not end early.
+    fn follow(&mut self, pooled: &Pooled) -> f64 {
+        // A few overloads may agree by chance, so a search that uses overloads does not end early. A window at the
+        // capacity does not improve the estimate then, but shows the response times at the capacity.
+        let cycle = if pooled.of_overloads { OVERLOAD_CYCLE } else { 2 };
         self.done = !pooled.of_overloads && self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
-        match pooled.of_overloads {
-            // A window at the capacity does not improve this estimate, but shows the response times at the capacity.
-            // One such window suffices.
-            true => !windows.iter().any(|(rate, _)| (NEAR_CAPACITY..=1.0).contains(&(rate / capacity))),
-            false => self.seen.is_multiple_of(2),
-        }
+        if self.seen.is_multiple_of(cycle) { pooled.estimate.rate } else { pooled.beyond }
     }
 
     /// Returns the rate of the overload step.
@@ -163,6 +155,7 @@ mod tests {
         assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
     }
 
+<<<<<<< ours
     /// Overloads give the capacity, so more windows at the capacity would waste time. If the estimate falls, the
     /// windows so far were beyond the capacity, so one more window shows the server at its capacity.
     #[test]
@@ -184,6 +177,8 @@ mod tests {
         assert!((next(&windows, 940.0) - 940.0).abs() < 1e-9, "950/s was beyond the capacity");
     }
 
+=======
+>>>>>>> theirs
     /// A rate failed while another program used the CPUs, which is known only after more windows.
     #[test]
     fn a_window_that_turns_out_to_be_spoiled_no_longer_limits_the_rates() {
