@@ -41,5 +41,6 @@ pub(crate) fn is_local(stream: &BlockingStream) -> bool {
     match stream {
         BlockingStream::Unix(_) => true,
         BlockingStream::Tcp(stream) => stream.peer_addr().is_ok_and(|addr| addr.ip().is_loopback()),
+        BlockingStream::Udp(socket) => socket.peer_addr().is_ok_and(|addr| addr.ip().is_loopback()),
     }
 }

@@ -1,17 +1,20 @@
-//! A blocking stream over TCP or a Unix socket.
+//! A blocking stream over TCP or a Unix socket, or a blocking connected UDP socket.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A blocking stream over TCP or a Unix socket.
+/// A blocking stream over TCP or a Unix socket, or a connected UDP socket. Each read and each write of a UDP socket is
+/// one datagram.
 #[derive(Debug)]
 pub enum BlockingStream {
     /// A stream over TCP.
     Tcp(TcpStream),
     /// A stream over a Unix socket.
     Unix(UnixStream),
+    /// A connected UDP socket.
+    Udp(UdpSocket),
 }
 
 impl BlockingStream {
@@ -24,6 +27,9 @@ impl BlockingStream {
             Self::Unix(stream) => {
                 stream.set_read_timeout(Some(time)).and_then(|()| stream.set_write_timeout(Some(time)))
             }
+            Self::Udp(socket) => {
+                socket.set_read_timeout(Some(time)).and_then(|()| socket.set_write_timeout(Some(time)))
+            }
         }
     }
 }
@@ -33,6 +39,7 @@ impl Read for BlockingStream {
         match self {
             Self::Tcp(stream) => stream.read(into),
             Self::Unix(stream) => stream.read(into),
+            Self::Udp(socket) => socket.recv(into),
         }
     }
 }
@@ -42,6 +49,7 @@ impl Write for BlockingStream {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
             Self::Unix(stream) => stream.write(bytes),
+            Self::Udp(socket) => socket.send(bytes),
         }
     }
 

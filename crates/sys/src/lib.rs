@@ -42,6 +42,7 @@ pub mod syn_count;
 pub mod tap;
 pub mod terminal;
 pub mod tsc;
+pub mod udp;
 pub mod uring;
 pub mod usage;
 pub mod wake;

@@ -1,4 +1,5 @@
-//! Destination of a stream: an internet address, or the file of a unix socket. Source: unix(7).
+//! Destination of a connection: an internet address for TCP or UDP, or the file of a unix socket. Source: unix(7),
+//! udp(7).
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,13 +9,15 @@ use std::path::Path;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::socket::{self, Connect};
-use crate::{Errno, Result};
+use crate::{Errno, Result, udp};
 
-/// Destination of a stream.
+/// Destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// An address reached by TCP.
     Inet(SocketAddr),
+    /// An address reached by UDP.
+    Udp(SocketAddr),
     /// A unix socket on this host.
     Unix(SocketAddrUnix),
 }
@@ -31,11 +34,26 @@ impl Peer {
         matches!(self, Self::Unix(_))
     }
 
+    /// Returns true if data travels as datagrams instead of a stream of bytes.
+    pub const fn is_datagram(&self) -> bool {
+        matches!(self, Self::Udp(_))
+    }
+
+    /// Returns the same address for UDP. A unix socket stays as it is.
+    #[must_use]
+    pub fn over_udp(self) -> Self {
+        match self {
+            Self::Inet(addr) => Self::Udp(addr),
+            other => other,
+        }
+    }
+
     /// Creates a socket that can connect to this peer, non-blocking, closed on exec.
     #[inline]
     pub fn socket(&self) -> Result<OwnedFd> {
         match self {
             Self::Inet(addr) => socket::tcp(*addr),
+            Self::Udp(addr) => udp::socket(*addr),
             Self::Unix(_) => net::socket_with(
                 AddressFamily::UNIX,
                 SocketType::STREAM,
@@ -49,20 +67,22 @@ impl Peer {
     #[inline]
     pub fn connect(&self, fd: impl AsFd) -> Result<Connect> {
         match self {
-            Self::Inet(addr) => socket::connect(fd, *addr),
+            Self::Inet(addr) | Self::Udp(addr) => socket::connect(fd, *addr),
             Self::Unix(addr) => net::connect(fd, addr).map(|()| Connect::Done),
         }
     }
 
-    /// Creates a socket that listens at this address. Fails with EADDRINUSE if the file of the unix socket exists or
+    /// Creates a socket that listens at this address, or that receives datagrams there. Fails with EADDRINUSE if the file of the unix socket exists or
     /// the port is in use.
     pub fn listen(&self, backlog: u32) -> Result<OwnedFd> {
         let fd = self.socket()?;
         match self {
-            Self::Inet(addr) => socket::bind(&fd, *addr)?,
+            Self::Inet(addr) | Self::Udp(addr) => socket::bind(&fd, *addr)?,
             Self::Unix(addr) => net::bind(&fd, addr)?,
         }
-        socket::listen(&fd, backlog)?;
+        if !self.is_datagram() {
+            socket::listen(&fd, backlog)?;
+        }
         Ok(fd)
     }
 }
@@ -76,7 +96,7 @@ impl From<SocketAddr> for Peer {
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Inet(addr) => addr.fmt(f),
+            Self::Inet(addr) | Self::Udp(addr) => addr.fmt(f),
             Self::Unix(addr) => match addr.path() {
                 Some(path) => write!(f, "unix:{}", path.to_string_lossy()),
                 None => f.write_str("unix:"),

@@ -8,17 +8,20 @@ use rustix::net::addr::SocketAddrArg as _;
 use crate::peer::Peer;
 
 /// A socket address in the kernel's format.
-pub(super) struct Address {
-    pub(super) storage: libc::sockaddr_storage,
-    pub(super) len: libc::socklen_t,
+pub(crate) struct Address {
+    pub(crate) storage: libc::sockaddr_storage,
+    pub(crate) len: libc::socklen_t,
     pub(super) family: i32,
+    /// Type of the sockets that connect to the address: a stream, or datagrams.
+    pub(super) kind: i32,
     pub(super) protocol: i32,
 }
 
 impl Address {
-    pub(super) fn new(peer: &Peer) -> Self {
+    pub(crate) fn new(peer: &Peer) -> Self {
         match peer {
-            Peer::Inet(addr) => Self::inet(*addr),
+            Peer::Inet(addr) => Self::inet(*addr, libc::SOCK_STREAM, libc::IPPROTO_TCP),
+            Peer::Udp(addr) => Self::inet(*addr, libc::SOCK_DGRAM, libc::IPPROTO_UDP),
             Peer::Unix(addr) => Self::unix(addr),
         }
     }
@@ -36,10 +39,10 @@ impl Address {
                 len
             })
         };
-        Self { storage, len, family: libc::AF_UNIX, protocol: 0 }
+        Self { storage, len, family: libc::AF_UNIX, kind: libc::SOCK_STREAM, protocol: 0 }
     }
 
-    fn inet(addr: SocketAddr) -> Self {
+    fn inet(addr: SocketAddr, kind: i32, protocol: i32) -> Self {
         // SAFETY: all-zero bytes are a valid sockaddr_storage.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
         let to = &raw mut storage;
@@ -68,6 +71,6 @@ impl Address {
                 (size_of::<libc::sockaddr_in6>(), libc::AF_INET6)
             }
         };
-        Self { storage, len: len as libc::socklen_t, family, protocol: libc::IPPROTO_TCP }
+        Self { storage, len: len as libc::socklen_t, family, kind, protocol }
     }
 }

@@ -20,7 +20,7 @@ use std::rc::Rc;
 
 use io_uring::{IoUring, squeue, types};
 
-use address::Address;
+pub(crate) use address::Address;
 pub use buffers::{BufferId, Buffers};
 pub use file::File;
 /// Flags of an operation. `OpFlags::SKIP_SUCCESS` suppresses the completion of a success. `OpFlags::IO_LINK` starts the
@@ -28,6 +28,7 @@ pub use file::File;
 pub use io_uring::squeue::Flags as OpFlags;
 use memory::Memory;
 pub use memory::mapped_bytes;
+pub use ops::SEGMENT_BYTES;
 pub use ring_close_watcher::RingCloseWatcher;
 
 use crate::peer::Peer;

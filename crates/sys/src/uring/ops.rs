@@ -13,6 +13,13 @@ use crate::{Errno, Result};
 /// Value of a socket option that is turned on. Entries of the ring point to this value, which lives as long as the
 /// program.
 static ON: libc::c_int = 1;
+/// Size of the datagrams into which sends are cut after [`Ring::segment`], bytes: every path of QUIC takes this size (RFC
+/// 9000, section 14).
+pub const SEGMENT_BYTES: u16 = 1200;
+/// Value of the socket option UDP_SEGMENT. Entries of the ring point to this value.
+static SEGMENT: libc::c_int = SEGMENT_BYTES as libc::c_int;
+/// Socket option of linux/udp.h.
+const UDP_SEGMENT: u32 = 103;
 /// Socket option of ip(7).
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 /// Command for a socket: returns the number of sent bytes that the peer has not acknowledged (io_uring.h).
@@ -30,13 +37,13 @@ impl Ring {
         unsafe { std::slice::from_raw_parts_mut(self.slots.address_of(at * len), len) }
     }
 
-    /// Opens a stream socket at index `at` of the table of registered files. The socket has the family of the address
-    /// with number `address`.
+    /// Opens a socket at index `at` of the table of registered files. The socket has the family, the type and the
+    /// protocol of the address with number `address`.
     #[inline]
     pub fn socket(&mut self, at: u32, address: u32, op_flags: OpFlags, user: u64) -> Result<()> {
-        let (family, protocol) = self.address(address).map(|a| (a.family, a.protocol))?;
+        let (family, kind, protocol) = self.address(address).map(|a| (a.family, a.kind, a.protocol))?;
         let target = DestinationSlot::try_from_slot_target(at).map_err(|_| Errno::INVAL)?;
-        let entry = opcode::Socket::new(family, libc::SOCK_STREAM, protocol).file_index(Some(target)).build();
+        let entry = opcode::Socket::new(family, kind, protocol).file_index(Some(target)).build();
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
@@ -44,6 +51,14 @@ impl Ring {
     #[inline]
     pub fn nodelay(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         self.option(file, libc::IPPROTO_TCP as u32, libc::TCP_NODELAY as u32, op_flags, user)
+    }
+
+    /// Sets the socket option UDP_SEGMENT: each send is cut into datagrams of [`SEGMENT_BYTES`] bytes.
+    pub fn segment(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
+        let (value, len) = ((&raw const SEGMENT).cast(), size_of::<libc::c_int>() as u32);
+        let (level, name) = (libc::IPPROTO_UDP as u32, UDP_SEGMENT);
+        let entry = on_file!(file, |f| opcode::SetSockOpt::new(f, level, name, value, len).build());
+        self.push(&entry.flags(op_flags).user_data(user))
     }
 
     /// Sets the socket option IP_BIND_ADDRESS_NO_PORT.
