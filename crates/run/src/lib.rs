@@ -130,6 +130,7 @@ pub use trial::key::Key;
 pub use trial::measured::{ConnectionOpening, Measured, TrialOverhead};
 pub use trial::moments::Moment;
 pub use trial::monitors::{MonitorGroup, MonitorKind};
+pub use trial::quic_paths::QuicPaths;
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::silent_closes::SilentCloses;

@@ -139,6 +139,7 @@ fn request(protocol: &Protocol) -> String {
     match protocol {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),
         Protocol::Http2(request) => format!("{} {} by HTTP/2", request.method, request.path),
+        Protocol::Http3(request) => format!("{} {} by HTTP/3", request.method, request.path),
         other => format!("{other:?}"),
     }
 }

@@ -61,6 +61,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         connect_us: with_lost("connect", part.measured.errors.connects()),
         handshake_us: summary("handshake"),
         stream_limit: part.stream_limit,
+        quic: part.quic,
         closes_idle_after_s: part.closes_idle_after_s,
         ended_together: part.ended_together.filter(run::EndsTogether::is_restart),
         first_failures: part.first_failures,

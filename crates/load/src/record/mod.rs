@@ -95,6 +95,8 @@ pub(crate) struct Record {
     pub(crate) handshake_resumed: Option<Hist>,
     /// Smallest limit on concurrent requests per connection that the server has announced.
     pub(crate) stream_limit: Option<u32>,
+    /// Figures of the paths of QUIC connections that have ended.
+    pub(crate) quic: Option<run::QuicPaths>,
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
     /// Number of connections that the server closed without reading the requests in flight on them.
@@ -155,6 +157,7 @@ impl Record {
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),
             stream_limit: None,
+            quic: None,
             shortest_idle_ns: None,
             unread_closes: 0,
             answers_before_close: AnswersBeforeClose::default(),

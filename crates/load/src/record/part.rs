@@ -83,6 +83,7 @@ impl Record {
             notes: Vec::new(),
             opened: None,
             stream_limit: self.stream_limit,
+            quic: self.quic,
             closes_idle_after_s: self.shortest_idle_ns.map(|ns| ns as f64 / 1e9),
             ended_together: self.server_ends.most(),
             slot_rates: Vec::new(),

@@ -11,6 +11,8 @@ pub enum Protocol {
     Http1(HttpPlan),
     /// HTTP/2: with prior knowledge, or over TLS by ALPN.
     Http2(HttpPlan),
+    /// HTTP/3 over QUIC.
+    Http3(HttpPlan),
     /// Echo: sends a block of bytes and expects the same block back.
     Echo {
         /// Bytes per message.
@@ -149,7 +151,7 @@ pub struct HttpPlan {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Value of the Host header, or of `:authority` in HTTP/2.
+    /// Value of the Host header, or of `:authority` in HTTP/2 and HTTP/3.
     pub host: String,
     /// Additional headers, in order.
     #[serde(default)]
@@ -185,7 +187,7 @@ impl Protocol {
     /// Returns the HTTP request of any version; `None` for other protocols.
     pub const fn http(&self) -> Option<&HttpPlan> {
         match self {
-            Self::Http1(request) | Self::Http2(request) => Some(request),
+            Self::Http1(request) | Self::Http2(request) | Self::Http3(request) => Some(request),
             _ => None,
         }
     }
@@ -193,7 +195,7 @@ impl Protocol {
     /// Returns the HTTP request of any version, so that it can be changed; `None` for other protocols.
     pub const fn http_mut(&mut self) -> Option<&mut HttpPlan> {
         match self {
-            Self::Http1(request) | Self::Http2(request) => Some(request),
+            Self::Http1(request) | Self::Http2(request) | Self::Http3(request) => Some(request),
             _ => None,
         }
     }
@@ -203,6 +205,7 @@ impl Protocol {
         match self {
             Self::Http1(HttpPlan { path, headers, .. })
             | Self::Http2(HttpPlan { path, headers, .. })
+            | Self::Http3(HttpPlan { path, headers, .. })
             | Self::Grpc { path, headers, .. }
             | Self::Websocket { path, headers, .. } => Some((path, headers)),
             _ => None,
@@ -231,6 +234,7 @@ impl Protocol {
         match self {
             Self::Http1(_) => "http1",
             Self::Http2(_) => "http2",
+            Self::Http3(_) => "http3",
             Self::Echo { .. } => "echo",
             Self::Raw { .. } => "raw",
             Self::Record { .. } => "record",

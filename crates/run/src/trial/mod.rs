@@ -17,6 +17,7 @@ pub(crate) mod key;
 pub(crate) mod measured;
 pub(crate) mod moments;
 pub(crate) mod monitors;
+pub(crate) mod quic_paths;
 pub(crate) mod results;
 pub(crate) mod side;
 pub(crate) mod silent_closes;
@@ -42,8 +43,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::{
-    ClassPart, EndsTogether, FirstFailure, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results,
-    Scope, Side, Summary, Tally, skip_empty,
+    ClassPart, EndsTogether, FirstFailure, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, QuicPaths,
+    Results, Scope, Side, Summary, Tally, skip_empty,
 };
 
 /// Purpose of a trial.
@@ -165,6 +166,10 @@ pub struct Trial {
     /// limit wait in the generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
+    /// Figures of the paths of QUIC connections (HTTP/3): round-trip time, congestion window, lost packets. Absent for
+    /// other protocols.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicPaths>,
     /// Shortest idle time after which the server closed a connection, seconds. If connections of this load were idle
     /// long enough, this time is the server's keep-alive timeout.
     #[serde(skip_serializing_if = "Option::is_none")]

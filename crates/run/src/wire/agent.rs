@@ -8,8 +8,8 @@ use std::collections::btree_map::Entry;
 use crate::figure::Figure;
 use crate::{
     Address, AddressPart, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, FirstFailure, Hist,
-    LeverPlan, LoadPlan, MAX_ADDRESSES, MAX_CLASSES, MAX_FIRST_FAILURES, MAX_TRACES, ServerQuestion, SlotHist,
-    StreamCounts, Tally, Tenths, TracedRequest, UnansweredTimes, WatchSpec, Window, skip_empty,
+    LeverPlan, LoadPlan, MAX_ADDRESSES, MAX_CLASSES, MAX_FIRST_FAILURES, MAX_TRACES, QuicPaths, ServerQuestion,
+    SlotHist, StreamCounts, Tally, Tenths, TracedRequest, UnansweredTimes, WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that the agent reads. A load agent may get another task after it has reported its
@@ -289,6 +289,9 @@ pub struct LoadPart {
     /// server gave none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
+    /// Figures of the paths of QUIC connections; absent for other protocols.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicPaths>,
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
@@ -363,6 +366,9 @@ impl LoadPart {
             self.opened.get_or_insert_default().merge(opened);
         }
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
+        if let Some(quic) = other.quic {
+            self.quic.get_or_insert_default().merge(quic);
+        }
         let shortest = |a: f64, b: f64| a.min(b);
         self.closes_idle_after_s =
             self.closes_idle_after_s.into_iter().chain(other.closes_idle_after_s).reduce(shortest);
