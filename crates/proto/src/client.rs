@@ -190,6 +190,9 @@ pub enum ProtoError {
     /// The protocol cannot be used over TLS.
     #[error("{0} is not supported over TLS; https:// is")]
     NoTls(&'static str),
+    /// The protocol cannot be used without TLS.
+    #[error("{0} is always encrypted: write the target as https:// with --http3, or as h3://")]
+    NeedsTls(&'static str),
     /// The build contains no client for the protocol.
     #[error("no client speaks {0}; `loadline list protocols` names those that exist")]
     Unknown(&'static str),

@@ -4,8 +4,8 @@ use run::{Protocol, RequestSet, StreamPlan, TlsPlan};
 
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{
-    AnyClient, Client as _, ProtoError, discard, echo, grpc, http1, http2, memcached, postgres, raw, record, redis,
-    source, tls, websocket,
+    AnyClient, Client as _, ProtoError, discard, echo, grpc, http1, http2, http3, memcached, postgres, quic, raw,
+    record, redis, source, tls, websocket,
 };
 
 /// Builds the table of protocols, and a function that prepares the client of any of these protocols.
@@ -37,6 +37,7 @@ macro_rules! protocols {
                     None => client,
                 };
                 return match tls {
+                    None if $module::SPEC.datagrams => Err(ProtoError::NeedsTls(plan.name())),
                     None => Ok(Box::new(client)),
                     $(Some(tls) => Ok(Box::new($tls::client(tls, $module::SPEC, client)?)),)?
                     #[allow(unreachable_patterns, reason = "of protocols that are spoken within TLS")]
@@ -51,6 +52,7 @@ macro_rules! protocols {
 protocols! {
     http1 within tls takes sets,
     http2 within tls takes sets,
+    http3 within quic takes sets,
     grpc within tls,
     echo,
     raw,
@@ -125,6 +127,8 @@ mod tests {
             // test therefore expect a fixed number of bytes.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3), read_first: None },
+                // HTTP/3 needs the settings of TLS. Measurements without a network use another protocol instead.
+                plan if row.datagrams => (row.without_network)(plan),
                 plan => plan,
             };
             assert_eq!(answered(&plan).unwrap(), row.answers, "{}", row.name);

@@ -23,8 +23,35 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if answers can be matched with requests only by their order. The client of such a protocol takes an
-    /// unrequested message from the server for the answer to the next request.
+    /// Returns true if the session has timers of its own, and reads datagrams instead of a stream of bytes (QUIC). The
+    /// caller then calls [`tick`](Requester::tick) before each call that may send or receive, and when
+    /// [`due_ns`](Requester::due_ns) has come.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
+    /// Tells the session the time, nanoseconds of the caller's clock, and handles its timers that are due. Call
+    /// [`receive`](Requester::receive) with no bytes afterwards if a timer was due, because the timer may have ended
+    /// the connection.
+    fn tick(&mut self, _now_ns: u64) {}
+
+    /// Returns the time of the session's next timer, nanoseconds of the caller's clock; `None` if no timer is set.
+    fn due_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the figures of the connection's path so far; `None` for protocols that do not use QUIC, and before the
+    /// handshake is complete.
+    fn quic_path(&self) -> Option<run::QuicPaths> {
+        None
+    }
+
+    /// Tells the session the size, in bytes, of the datagrams that the next call of [`receive`](Requester::receive)
+    /// gets in one piece. The last datagram may be shorter.
+    fn expect_datagrams(&mut self, _bytes: usize) {}
+
+    /// Returns true if answers can be matched with requests only by their order. A message that the server sends
+    /// without a request would then be taken for the answer to the next request.
     fn matches_answers_by_order(&self) -> bool {
         false
     }

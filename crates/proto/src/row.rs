@@ -37,6 +37,8 @@ pub struct ProtocolSpec {
     pub answers: bool,
     /// Name of the protocol in ALPN (protocol negotiation of TLS); empty for none.
     pub alpn: &'static str,
+    /// True if the protocol is spoken over UDP instead of TCP. A connection then has its own connected socket.
+    pub datagrams: bool,
     /// Exchange in clear text before TLS; absent if a connection begins with TLS.
     pub before_tls: Option<BeforeTls>,
     /// Converts the settings for measurements without a network: no handshake, and constant answers.
@@ -62,6 +64,7 @@ impl ProtocolSpec {
         one_request: |_| {},
         answers: true,
         alpn: "",
+        datagrams: false,
         before_tls: None,
         without_network: |plan| plan,
         canned: |_, _| Vec::new(),

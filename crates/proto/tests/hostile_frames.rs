@@ -5,7 +5,7 @@ mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
 mod mutated;
 
-use feed::{client, server, stream};
+use feed::{client, http3_client, server, stream};
 use mutated::Random;
 use run::{StreamFormat, StreamPlan};
 
@@ -42,6 +42,19 @@ fn rounds<T: PartialEq + std::fmt::Debug>(
         completed += whole.2;
     }
     completed
+}
+
+/// An answer of HTTP/3: an interim response, headers with a length of 5, an unknown frame, the body, and trailers.
+const H3: &[u8] = b"\x01\x04\0\0\xff\0\x01\x06\0\0\xd9\x54\x015\x21\x02xx\0\x05hello\x01\x09\0\0\x23abc\x02de";
+
+#[test]
+fn mutated_answers_of_http3_never_panic_and_splits_never_matter() {
+    let completed = rounds(b"", H3, |bytes, piece| {
+        let (done, broken) = http3_client(bytes, piece);
+        let n = done.len();
+        (done, broken, n)
+    });
+    assert!(completed > 500, "{completed}; most mutations must leave an answer, else this tests nothing");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) use request::{check_framing, check_request, is_idempotent};
 pub(crate) use server::decode;
 pub use server::{ServerSession, Site};
 pub(crate) use spec::{SPEC, client};
-pub(crate) use spec::{to_http1, to_http2};
+pub(crate) use spec::{to_http1, to_http2, to_http3};
 pub use strict::{Request, Response, empty_lines, request, response};
 
 /// Maximum size of a head, bytes. `HEAD_LIMIT` also limits the total size of the chunk extensions and trailers of a

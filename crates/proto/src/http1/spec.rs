@@ -22,6 +22,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             "HTTP/2 instead of HTTP/1.1: by ALPN for https://, with prior knowledge for http://",
             FlagValue::Switch(switch_to_http2),
         ),
+        flag("http3", "", "HTTP/3 over QUIC instead of HTTP/1.1, for https://", FlagValue::Switch(switch_to_http3)),
         flag(
             "body",
             "FILE",
@@ -125,10 +126,14 @@ fn switch_to_http2(plan: &mut Protocol) {
     *plan = to_http2(std::mem::take(plan));
 }
 
+fn switch_to_http3(plan: &mut Protocol) {
+    *plan = to_http3(std::mem::take(plan));
+}
+
 const PADDING: &str = "X-Padding";
 
-/// Adds a header of `bytes` bytes, including its name and line end, to each request. Does nothing and returns false for
-/// HTTP/2, where a constant header would be sent as a single byte.
+/// Lengthens requests by a header of `bytes` bytes, which include the header's name and its line end. Does nothing and
+/// returns false for HTTP/2 and HTTP/3, where a constant header would be sent as a single byte.
 fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     let Protocol::Http1(request) = plan else { return false };
     let around = PADDING.len() + ": \r\n".len();
@@ -144,11 +149,19 @@ pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     }
 }
 
-/// Converts the settings of an HTTP/2 request to HTTP/1.1, for measurements without a network, where each connection
+/// Converts the settings of an HTTP/1.1 request to HTTP/3.
+pub(crate) fn to_http3(plan: Protocol) -> Protocol {
+    match plan {
+        Protocol::Http1(request) => Protocol::Http3(request),
+        other => other,
+    }
+}
+
+/// Converts the settings of an HTTP/2 or HTTP/3 request to HTTP/1.1, for measurements without a network, where each connection
 /// has only one prepared answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
-        Protocol::Http2(request) => Protocol::Http1(request),
+        Protocol::Http2(request) | Protocol::Http3(request) => Protocol::Http1(request),
         other => other,
     }
 }

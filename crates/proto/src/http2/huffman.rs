@@ -51,10 +51,10 @@ const fn code() -> Code {
     code
 }
 
-pub(super) const INVALID: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
+pub(crate) const INVALID: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
 
 /// Appends the decoded string. Returns an error if `to` would get longer than `most` bytes.
-pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), Fault> {
+pub(crate) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), Fault> {
     let (mut value, mut length) = (0_u32, 0_usize);
     for byte in coded {
         for bit in (0..8).rev() {

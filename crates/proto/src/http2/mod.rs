@@ -1,18 +1,18 @@
 //! HTTP/2 (RFC 9113), client and server: with prior knowledge, or over TLS if ALPN selects it.
 
-mod client;
+pub(crate) mod client;
 mod error_codes;
 mod flow;
 mod frame;
 mod header_block;
-mod hpack;
-mod huffman;
+pub(crate) mod hpack;
+pub(crate) mod huffman;
 mod input;
-mod outcome;
-mod request;
-mod request_headers;
-mod request_template;
-mod response_headers;
+pub(crate) mod outcome;
+pub(crate) mod request;
+pub(crate) mod request_headers;
+pub(crate) mod request_template;
+pub(crate) mod response_headers;
 mod server;
 mod server_streams;
 mod spec;

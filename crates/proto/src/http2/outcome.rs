@@ -8,19 +8,26 @@ use crate::{Fault, Outcome};
 
 /// Returns the status of a response, and the outcome of its request.
 pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
-    let no_body = request.is_head || matches!(stream.status, 204 | 304);
-    if stream.length.is_some_and(|length| !no_body && length != stream.body) {
-        return (stream.status, Outcome::Failed(Fault::WrongBody("its length is not its content-length")));
+    match outcome_of_http(stream.status, stream.length, stream.body, request) {
+        Outcome::Failed(fault) => (stream.status, Outcome::Failed(fault)),
+        _ if request.grpc => outcome_of_call(stream, request.expect_status),
+        outcome => (stream.status, outcome),
     }
-    if request.grpc {
-        return outcome_of_call(stream, request.expect_status);
-    }
-    (stream.status, if is_refusal(stream.status, request) { Outcome::Unexpected } else { Outcome::Expected })
 }
 
-/// Returns true if the HTTP status of a response is not expected. The HTTP status of a gRPC call must always be 200.
-/// The gRPC status of the call is evaluated separately.
-pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
+/// Returns the outcome of a request by the status of its response, and by the length of the body in bytes: `length` as
+/// the headers announced it, and `body` as it arrived.
+pub(crate) fn outcome_of_http(status: u16, length: Option<u64>, body: u64, request: &Prepared) -> Outcome {
+    let no_body = request.is_head || matches!(status, 204 | 304);
+    if length.is_some_and(|length| !no_body && length != body) {
+        return Outcome::Failed(Fault::WrongBody("its length is not its content-length"));
+    }
+    if is_refusal(status, request) { Outcome::Unexpected } else { Outcome::Expected }
+}
+
+/// Returns true if the HTTP status of a response is not expected. The HTTP status of a gRPC call must always be 200;
+/// the gRPC status of the call is judged separately.
+pub(crate) fn is_refusal(status: u16, request: &Prepared) -> bool {
     match request.grpc {
         true => status != 200,
         false => !(200..400).contains(&status) && request.expect_status != Some(status),

@@ -1,11 +1,11 @@
-//! Requests of the HTTP/2 client, checked before the load. A request without placeholders is built only once.
+//! Requests of the clients of HTTP/2 and HTTP/3, checked before the load. A request without placeholders is built only once.
 
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
 
-use super::hpack::Blocks;
+use super::hpack::{Blocks, FieldCoding, HPACK};
 use super::request_template::RequestTemplate;
 use crate::client::read;
 use crate::items::{self, Item};
@@ -13,42 +13,43 @@ use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, http1};
 
-/// Headers that HTTP/2 requests must not have: those about the connection (RFC 9113, section 8.2.2), and `host`, which
-/// `:authority` replaces.
+/// Headers that requests of HTTP/2 and HTTP/3 must not have: those about the connection (RFC 9113, section 8.2.2; RFC
+/// 9114, section 4.2), and `host`, which `:authority` replaces.
 const CONNECTION_HEADERS: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host"];
 
 /// A request that is ready to be sent.
 #[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) blocks: Blocks,
-    pub(super) body: Arc<[u8]>,
+pub(crate) struct Prepared {
+    pub(crate) blocks: Blocks,
+    pub(crate) body: Arc<[u8]>,
     /// Template that replaces `blocks` and `body` if values are filled into each request.
-    pub(super) filled: Option<RequestTemplate>,
-    pub(super) is_head: bool,
-    pub(super) is_idempotent: bool,
-    pub(super) expect_status: Option<u16>,
+    pub(crate) filled: Option<RequestTemplate>,
+    pub(crate) is_head: bool,
+    pub(crate) is_idempotent: bool,
+    pub(crate) expect_status: Option<u16>,
     /// Text that the response's body must contain.
-    pub(super) expect_text: Option<Finder<'static>>,
+    pub(crate) expect_text: Option<Finder<'static>>,
     /// True if the body of the response must be searched for a text or contains events.
-    pub(super) is_examined: bool,
-    /// True for a gRPC call. The success of a gRPC call depends on the gRPC status.
-    pub(super) grpc: bool,
-    pub(super) capture: Vec<Capture>,
+    pub(crate) is_examined: bool,
+    /// True for a gRPC call. Success then depends on the gRPC status.
+    pub(crate) grpc: bool,
+    pub(crate) capture: Vec<Capture>,
 }
 
 impl Prepared {
     /// Builds the requests of a load. With `source`, placeholders are replaced by values each time a request is sent.
-    pub(super) fn all(
+    pub(crate) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,
         https: bool,
         source: Option<&Source>,
+        coding: &FieldCoding,
     ) -> Result<Arc<[Self]>, ProtoError> {
-        items::prepare(plan, set, |item| Self::new(item, https, source)).map(Into::into)
+        items::prepare(plan, set, |item| Self::new(item, https, source, coding)).map(Into::into)
     }
 
-    fn new(item: Item, https: bool, source: Option<&Source>) -> Result<Self, ProtoError> {
+    fn new(item: Item, https: bool, source: Option<&Source>, coding: &FieldCoding) -> Result<Self, ProtoError> {
         http1::check_framing(&item.headers, item.body.as_deref(), source)?;
         let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
         let Item { method, path, host, headers, body, expect_status, expect_text, capture, .. } = item;
@@ -70,7 +71,7 @@ impl Prepared {
         let body = body.unwrap_or_default();
         let (is_head, is_idempotent) = (method == "HEAD", http1::is_idempotent(&method));
         if let Some(source) = source {
-            let filled = Some(RequestTemplate::new(&all, &body, says_length, source)?);
+            let filled = Some(RequestTemplate::new(&all, &body, says_length, source, coding)?);
             let (blocks, body) = (Blocks::default(), Arc::default());
             let capture = captures(&capture, source)?;
             let grpc = false;
@@ -90,7 +91,7 @@ impl Prepared {
         if says_length {
             all.push(("content-length".into(), body.len().to_string()));
         }
-        let (blocks, filled, grpc, capture) = (Blocks::new(&all), None, false, Vec::new());
+        let (blocks, filled, grpc, capture) = ((coding.blocks)(&all), None, false, Vec::new());
         let is_examined = expect_text.is_some();
         Ok(Self {
             blocks,
@@ -107,7 +108,7 @@ impl Prepared {
     }
 
     /// Builds the gRPC call of a load.
-    pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
+    pub(crate) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
@@ -134,7 +135,7 @@ impl Prepared {
         let fixed = fixed.into_iter().chain([agent]).filter(|(name, _)| absent(name));
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
-        let (blocks, body, capture) = (Blocks::new(&all), body.into(), Vec::new());
+        let (blocks, body, capture) = ((HPACK.blocks)(&all), body.into(), Vec::new());
         let (is_head, is_idempotent, expect_status, expect_text) = (false, false, *expect_status, None);
         let (filled, grpc, is_examined) = (None, true, false);
         Ok(Self {

@@ -5,11 +5,11 @@ const MAX_PATH: usize = 16 * 1024;
 
 /// Headers of the request that is being read. The buffers are used again for the next request.
 #[derive(Debug, Default)]
-pub(super) struct RequestHeaders {
-    pub(super) method: Vec<u8>,
-    pub(super) path: Vec<u8>,
+pub(crate) struct RequestHeaders {
+    pub(crate) method: Vec<u8>,
+    pub(crate) path: Vec<u8>,
     /// Length of the request's body according to its headers, bytes.
-    pub(super) length: Option<u64>,
+    pub(crate) length: Option<u64>,
     scheme: bool,
     authority: bool,
     /// True if an ordinary header (not a pseudo-header) has arrived. No pseudo-header may follow an ordinary header.
@@ -18,14 +18,14 @@ pub(super) struct RequestHeaders {
 }
 
 impl RequestHeaders {
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.method.clear();
         self.path.clear();
         (self.length, self.scheme, self.authority, self.fields, self.wrong) = (None, false, false, false, false);
     }
 
     /// Reads one header.
-    pub(super) fn header(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn header(&mut self, name: &[u8], value: &[u8]) {
         if name.first() == Some(&b':') {
             let twice = match name {
                 b":method" => !take(&mut self.method, value),
@@ -52,7 +52,7 @@ impl RequestHeaders {
 
     /// Returns true if the request is valid. Method, scheme and path must occur exactly once, and no pseudo-header may
     /// follow an ordinary header.
-    pub(super) fn is_right(&self) -> bool {
+    pub(crate) fn is_right(&self) -> bool {
         let path = match &*self.method {
             b"OPTIONS" => self.path.starts_with(b"/") || self.path == b"*",
             b"CONNECT" => false,
@@ -62,7 +62,7 @@ impl RequestHeaders {
     }
 
     /// Returns true if these headers may be trailers: none of them is forbidden, and none is a pseudo-header.
-    pub(super) fn can_be_trailers(&self) -> bool {
+    pub(crate) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo
     }

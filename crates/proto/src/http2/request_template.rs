@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
-use super::hpack::{write_field, write_length, write_name};
+use super::hpack::{FieldCoding, write_length};
 use crate::ProtoError;
 use crate::memory::{Capture, Memory};
 use crate::template::{Piece, Source, decimal};
 
 /// A request with placeholders, which are replaced by values each time the request is sent.
 #[derive(Debug)]
-pub(super) struct RequestTemplate {
+pub(crate) struct RequestTemplate {
     fields: Vec<Field>,
     /// Value of the request's own header `cookie`.
     cookie: Vec<Piece>,
@@ -31,19 +31,20 @@ enum Field {
 impl RequestTemplate {
     /// Splits a request into constant parts and placeholders. Only header values and the body may contain placeholders.
     /// Values that are filled into `:path` are percent-encoded.
-    pub(super) fn new(
+    pub(crate) fn new(
         headers: &[(String, String)],
         body: &[u8],
         says_length: bool,
         source: &Source,
+        coding: &FieldCoding,
     ) -> Result<Self, ProtoError> {
         let field = |(name, value): &(String, String)| {
             let is_path = name == ":path";
             if !value.contains("{{") && !is_path {
-                return Ok(Field::Fixed(encoded(|to| write_field(to, name, value))));
+                return Ok(Field::Fixed(encoded(|to| (coding.write_field)(to, name, value))));
             }
             let value = source.cut(value, is_path)?;
-            Ok(Field::Places { name: encoded(|to| write_name(to, name)), value, is_path })
+            Ok(Field::Places { name: encoded(|to| (coding.write_name)(to, name)), value, is_path })
         };
         let own: Vec<&str> = headers.iter().filter(|(name, _)| name == "cookie").map(|(_, value)| &**value).collect();
         let cookie = source.cut(&own.join("; "), false)?;
@@ -51,7 +52,7 @@ impl RequestTemplate {
             Ok(text) => source.cut(text, false)?,
             Err(_) => vec![Piece::Text(body.into())],
         };
-        let length = says_length.then(|| encoded(|to| write_name(to, "content-length")));
+        let length = says_length.then(|| encoded(|to| (coding.write_name)(to, "content-length")));
         let fields = headers.iter().filter(|(name, _)| name != "cookie").map(field);
         Ok(Self { fields: fields.collect::<Result<_, ProtoError>>()?, cookie, body, length })
     }
@@ -66,11 +67,13 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 /// State for filling values into the requests of one connection. The buffers of the connection are used again for later
 /// requests.
 #[derive(Debug)]
-pub(super) struct TemplateState {
+pub(crate) struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
+    /// Bytes at the beginning of each header block.
+    prefix: &'static [u8],
     /// Header block of the request that was built last.
-    pub(super) block: Vec<u8>,
+    pub(crate) block: Vec<u8>,
     /// Buffer for one header value.
     value: Vec<u8>,
     /// Bodies that were not completely sent, with their stream IDs.
@@ -82,34 +85,34 @@ pub(super) struct TemplateState {
     cookies: bool,
     /// Buffer for the request's own cookies.
     cookie: Vec<u8>,
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
 }
 
 impl TemplateState {
-    /// Creates the state for building the requests of one connection. With `cookies`, cookies in answers are stored and
-    /// sent.
-    pub(super) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool) -> Self {
+    /// Creates the state. With `cookies`, cookies in answers are stored and sent.
+    pub(crate) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool, coding: &FieldCoding) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
-        let cookie_name = encoded(|to| write_name(to, "cookie"));
+        let cookie_name = encoded(|to| (coding.write_name)(to, "cookie"));
         let (block, value, cookie, bodies, spare) = Default::default();
-        Self { source, rng, block, value, bodies, spare, cookie_name, cookies, cookie, memory }
+        let prefix = coding.prefix;
+        Self { source, rng, prefix, block, value, bodies, spare, cookie_name, cookies, cookie, memory }
     }
 
-    /// Prepares the state for a new connection, without freeing the memory.
-    pub(super) fn clear(&mut self) {
+    /// Prepares for a new connection, without freeing the memory.
+    pub(crate) fn clear(&mut self) {
         self.forget(|_| false);
         self.memory.clear();
     }
 
-    /// Returns the storage for values and cookies from answers. Returns `None` if the request captures no values and
-    /// cookies are not stored.
-    pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
+    /// Returns the storage for values from the answer. Returns `None` if the request captures no values and no cookies
+    /// are stored.
+    pub(crate) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }
 
     /// Fills values into a request for a stream, and returns the length of its body. Keeps the bodies of earlier
     /// streams for which `unsent` returns true.
-    pub(super) fn fill(&mut self, request: &RequestTemplate, stream: u32, unsent: impl Fn(u32) -> bool) -> usize {
+    pub(crate) fn fill(&mut self, request: &RequestTemplate, stream: u32, unsent: impl Fn(u32) -> bool) -> usize {
         self.forget(unsent);
         let turn = self.source.next_index(&mut self.rng);
         let mut body = self.spare.pop().unwrap_or_default();
@@ -118,6 +121,7 @@ impl TemplateState {
         let Memory { captured, cookies, .. } = &mut self.memory;
         self.source.fill(&request.body, turn, captured, &mut self.rng, &mut body);
         self.block.clear();
+        self.block.extend_from_slice(self.prefix);
         for field in &request.fields {
             match field {
                 Field::Fixed(bytes) => self.block.extend_from_slice(bytes),
@@ -152,12 +156,12 @@ impl TemplateState {
     }
 
     /// Returns the body of the request on this stream.
-    pub(super) fn body(&self, stream: u32) -> &[u8] {
+    pub(crate) fn body(&self, stream: u32) -> &[u8] {
         self.bodies.iter().find(|(of, _)| *of == stream).map_or(&[], |(_, body)| body)
     }
 
     /// Takes back the memory of the bodies of all streams for which `unsent` returns false.
-    pub(super) fn forget(&mut self, unsent: impl Fn(u32) -> bool) {
+    pub(crate) fn forget(&mut self, unsent: impl Fn(u32) -> bool) {
         let mut at = 0;
         while let Some((stream, _)) = self.bodies.get(at) {
             if unsent(*stream) {

@@ -16,6 +16,7 @@ use rustls::{
 
 use super::ServerConfig;
 use super::client::{Shared, TlsClient};
+use super::observed::ObservedVerifier;
 use super::pinned::PinningVerifier;
 use super::tickets::Tickets;
 use crate::{Client, ProtoError, ProtocolSpec};
@@ -27,12 +28,9 @@ pub(crate) fn client<C: Client>(plan: &TlsPlan, spec: ProtocolSpec, within: C) -
     let host = plan.server_name.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(host)
         .map_err(|_| invalid("the server's name", &plan.server_name, "TLS needs a host name or an address"))?;
-    let fresh = config(plan, spec.alpn)?;
-    let mut resuming = fresh.clone();
-    resuming.resumption = Resumption::store(Arc::new(Tickets::default()));
     let shared = Shared {
-        fresh: Arc::new(fresh),
-        resuming: Arc::new(resuming),
+        fresh: Arc::new(fresh_config(plan, spec.alpn)?),
+        resuming: Arc::new(resuming_config(plan, spec.alpn)?),
         resume: plan.resume,
         name,
         connections: AtomicU64::new(0),
@@ -41,14 +39,22 @@ pub(crate) fn client<C: Client>(plan: &TlsPlan, spec: ProtocolSpec, within: C) -
     Ok(TlsClient { within: within.within_tls(), shared: Arc::new(shared) })
 }
 
-fn config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
+/// Returns the configuration of connections that resume an earlier session.
+pub(crate) fn resuming_config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
+    let mut config = fresh_config(plan, alpn)?;
+    config.resumption = Resumption::store(Arc::new(Tickets::default()));
+    Ok(config)
+}
+
+/// Returns the configuration of connections with a full handshake.
+pub(crate) fn fresh_config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
     let versions = match plan.version {
         None => TLS_VERSIONS,
         Some(TlsVersion::V1_3) => &TLS_VERSIONS[..1],
         Some(TlsVersion::V1_2) => &TLS_VERSIONS[1..],
     };
     let builder = ClientConfig::builder_with_provider(provider()).with_protocol_versions(versions).map_err(failed)?;
-    let builder = builder.dangerous().with_custom_certificate_verifier(verifier(plan)?);
+    let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(ObservedVerifier(verifier(plan)?)));
     let mut config = match (&plan.cert_file, &plan.key_file) {
         (None, None) => builder.with_no_client_auth(),
         (Some(cert), Some(key)) => {

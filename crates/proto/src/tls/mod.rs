@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod der;
 mod explain;
+mod observed;
 mod permission;
 mod pinned;
 mod pipe;
@@ -16,8 +17,9 @@ mod server;
 mod tickets;
 
 pub use client::{ClientSession, TlsClient};
-pub(crate) use config::client;
+pub(crate) use config::{client, fresh_config, resuming_config};
 pub use config::{self_signed, server_config};
+pub(crate) use observed::{CertificateCheck, take_check};
 pub use server::ServerSession;
 pub use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
-use loadline_proto::{Done, Request, Session, by_scheme, http2, memcached, redis, websocket};
+use loadline_proto::{Done, Request, Session, by_scheme, http2, http3, memcached, redis, websocket};
 use run::StreamPlan;
 
 /// Number of requests that the client has in flight.
@@ -14,6 +14,28 @@ const IN_FLIGHT: u16 = 4;
 /// request that ended, and true if the connection ended with a fault.
 pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     stream(scheme, None, bytes, piece)
+}
+
+/// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of the stream of each of its requests
+/// in turn. Returns the result of each request that ended, and true if the connection ended with a fault.
+#[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
+pub(crate) fn http3_client(bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
+    let Ok(plan) = http3::ClientPlan::with_set(&run::Protocol::Http3(run::HttpPlan::default()), None) else {
+        unreachable!("the defaults can be sent")
+    };
+    let (mut session, mut told) = (http3::ClientSession::without_connection(&plan, IN_FLIGHT), Vec::new());
+    let mut done = |done| told.push(done);
+    for request in 0..IN_FLIGHT {
+        for part in bytes.chunks(piece.max(1)) {
+            if session.receive_stream(request, part, false, &mut done).is_err() {
+                return (told, true);
+            }
+        }
+        if session.receive_stream(request, &[], true, &mut done).is_err() {
+            return (told, true);
+        }
+    }
+    (told, false)
 }
 
 /// Feeds `bytes` to a client as [`client`] does. With `stream`, the client's answers are streams of events, and each

@@ -8,19 +8,19 @@ use crate::events::EventCounter;
 /// Event counters, indexed by request ID. The table stays small, because new requests get the IDs of ended requests.
 /// Counters are never freed.
 #[derive(Default)]
-pub(super) struct BodyEvents {
+pub(crate) struct BodyEvents {
     plan: Option<StreamPlan>,
     counters: Vec<EventCounter>,
 }
 
 impl BodyEvents {
-    pub(super) const fn new(plan: Option<StreamPlan>) -> Self {
+    pub(crate) const fn new(plan: Option<StreamPlan>) -> Self {
         Self { plan, counters: Vec::new() }
     }
 
     /// Reads a piece of a body, and returns the number of events that end in this piece; 0 if responses are no streams.
     /// `ends_frame` is true if the piece is the last one of its frame.
-    pub(super) fn read(&mut self, id: u16, is_first: bool, piece: &[u8], ends_frame: bool) -> u32 {
+    pub(crate) fn read(&mut self, id: u16, is_first: bool, piece: &[u8], ends_frame: bool) -> u32 {
         let Some(plan) = &self.plan else { return 0 };
         let id = usize::from(id);
         if self.counters.len() <= id {
@@ -33,7 +33,7 @@ impl BodyEvents {
     }
 
     /// Ends a body, as [`EventCounter::end`] does.
-    pub(super) fn end(&mut self, id: u16) -> (u32, bool) {
+    pub(crate) fn end(&mut self, id: u16) -> (u32, bool) {
         self.counters.get_mut(usize::from(id)).map_or((0, true), EventCounter::end)
     }
 }

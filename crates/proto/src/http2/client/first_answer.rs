@@ -6,7 +6,7 @@ const KEPT_BYTES: usize = 1024;
 
 /// The first answer of a connection; see the module documentation.
 #[derive(Debug, Default)]
-pub(super) struct FirstAnswer {
+pub(crate) struct FirstAnswer {
     text: Vec<u8>,
     /// The `location` header in the current header block.
     location: Vec<u8>,
@@ -18,21 +18,21 @@ pub(super) struct FirstAnswer {
 impl FirstAnswer {
     /// Stores the value of a `location` header.
     #[inline]
-    pub(super) fn header(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn header(&mut self, name: &[u8], value: &[u8]) {
         if !self.over && name == b"location" {
             self.location.clear();
             self.location.extend_from_slice(&value[..value.len().min(KEPT_BYTES)]);
         }
     }
 
-    /// Stores the status and the redirect target of the connection's first response.
+    /// Stores the version of HTTP, the status and the redirect target of the connection's first response.
     #[inline]
-    pub(super) fn begins(&mut self, stream: u32, status: u16) {
+    pub(crate) fn begins(&mut self, version: &str, stream: u32, status: u16) {
         if self.over || self.stream > 0 {
             return;
         }
         self.stream = stream;
-        self.text.extend_from_slice(format!("HTTP/2 {status}\r\n").as_bytes());
+        self.text.extend_from_slice(format!("{version} {status}\r\n").as_bytes());
         if !self.location.is_empty() {
             self.text.extend_from_slice(b"location: ");
             self.text.append(&mut self.location);
@@ -43,7 +43,7 @@ impl FirstAnswer {
 
     /// Stores a piece of a response's body, if this is the first response.
     #[inline]
-    pub(super) fn body(&mut self, stream: u32, bytes: &[u8]) {
+    pub(crate) fn body(&mut self, stream: u32, bytes: &[u8]) {
         if !self.over && stream == self.stream {
             let room = KEPT_BYTES.saturating_sub(self.text.len());
             self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -52,12 +52,12 @@ impl FirstAnswer {
 
     /// Ends the stored text if the stream that ended has the first response.
     #[inline]
-    pub(super) const fn ends(&mut self, stream: u32) {
+    pub(crate) const fn ends(&mut self, stream: u32) {
         self.over |= stream == self.stream;
     }
 
     /// Returns the whole text; `None` before the status is known.
-    pub(super) fn text(&self) -> Option<&[u8]> {
+    pub(crate) fn text(&self) -> Option<&[u8]> {
         (self.stream > 0).then_some(&self.text)
     }
 }

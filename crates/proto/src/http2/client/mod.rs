@@ -6,12 +6,12 @@
 //! frame arrives in several pieces.
 
 mod answers;
-mod body_events;
-mod body_searches;
-mod completions;
-mod first_answer;
+pub(crate) mod body_events;
+pub(crate) mod body_searches;
+pub(crate) mod completions;
+pub(crate) mod first_answer;
 mod frames;
-mod refusals;
+pub(crate) mod refusals;
 mod sending;
 
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ use run::{Protocol, RequestSet, StreamFormat, StreamPlan};
 
 use super::flow::{Received, Sending};
 use super::header_block::HeaderBlock;
-use super::hpack::Decoder;
+use super::hpack::{Decoder, HPACK};
 use super::input::{GRPC_IN_HTTP1, IN_HTTP1, Input, Piece};
 use super::request::Prepared;
 use super::request_template::TemplateState;
@@ -59,7 +59,7 @@ impl ClientPlan {
     /// Prepares the requests of `set`, or without a set, the single request of `plan`.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
-        let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
+        let all = |https| Prepared::all(plan, set, https, shared.source.as_deref(), &HPACK);
         Ok(Self { requests: all(false)?, https: all(true)?, is_secure: false, shared, stream: None })
     }
 
@@ -76,8 +76,8 @@ impl Client for ClientPlan {
 
     fn session(&self) -> ClientSession {
         let live = self.shared.template();
-        let live =
-            live.map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, self.is_secure)));
+        let live = live
+            .map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, self.is_secure, &HPACK)));
         let events = BodyEvents::new(self.stream.clone());
         ClientSession { live, events, ..ClientSession::new(self.requests.clone()) }
     }

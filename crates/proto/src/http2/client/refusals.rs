@@ -9,11 +9,11 @@ use crate::refusal::Refusal;
 const MAX_STREAMS: usize = 16;
 
 /// Maximum number of bytes that are stored of the message in gRPC trailers.
-pub(super) const MAX_MESSAGE: usize = 200;
+pub(crate) const MAX_MESSAGE: usize = 200;
 
 /// The server's words in answers with an unexpected status ("refusals").
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(crate) struct Refusals {
     /// Refusals whose bodies are still arriving, with their stream IDs.
     open: Vec<(u32, Refusal)>,
     /// Body of the refusal that was completed last.
@@ -26,7 +26,7 @@ pub(super) struct Refusals {
 
 impl Refusals {
     /// Starts to store the body of a refusal.
-    pub(super) fn begin(&mut self, stream: u32) {
+    pub(crate) fn begin(&mut self, stream: u32) {
         if self.open.len() < MAX_STREAMS {
             let mut refusal = self.free.pop().unwrap_or_default();
             refusal.begin(true);
@@ -36,7 +36,7 @@ impl Refusals {
 
     /// Adds a piece of a body, if the answer on this stream is a refusal.
     #[inline]
-    pub(super) fn add(&mut self, stream: u32, piece: &[u8]) {
+    pub(crate) fn add(&mut self, stream: u32, piece: &[u8]) {
         let refusal = self.open.iter_mut().find(|(number, _)| *number == stream);
         refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
     }
@@ -44,7 +44,7 @@ impl Refusals {
     /// Handles the end of the answer on a stream. If the ended answer is a refusal, its words replace the words of the
     /// last refusal.
     #[inline]
-    pub(super) fn end(&mut self, stream: u32, is_refusal: bool) {
+    pub(crate) fn end(&mut self, stream: u32, is_refusal: bool) {
         let kept = self.open.iter().position(|(number, _)| *number == stream).map(|at| self.open.swap_remove(at).1);
         match (kept, is_refusal) {
             (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
@@ -56,7 +56,7 @@ impl Refusals {
     }
 
     /// Stores the message of a refused gRPC call.
-    pub(super) fn end_call(&mut self, status: u16, message: &[u8]) {
+    pub(crate) fn end_call(&mut self, status: u16, message: &[u8]) {
         let (kept, words) = self.call.get_or_insert_default();
         *kept = status;
         words.clear();
@@ -64,7 +64,7 @@ impl Refusals {
     }
 
     /// Returns the words of the last refusal.
-    pub(super) fn words(&self) -> Option<String> {
+    pub(crate) fn words(&self) -> Option<String> {
         let message = self.call.as_ref().map(|(_, message)| grpc_messages::percent_decoded(message));
         let message = message.filter(|message| !message.is_empty());
         let message = message.map(|message| format!("{:?}", run::visible(&String::from_utf8_lossy(&message))));
@@ -73,7 +73,7 @@ impl Refusals {
     }
 
     /// Returns the status and the words of the last refused gRPC call, with advice.
-    pub(super) fn explain_call(&self) -> Option<String> {
+    pub(crate) fn explain_call(&self) -> Option<String> {
         let (status, _) = self.call.as_ref()?;
         let words = self.words().map_or("no words".into(), |words| format!("the words {words}"));
         let (name, code) = (run::STATUS_CLASSES[run::status_class(*status)], status.saturating_sub(run::GRPC_STATUS));
@@ -84,7 +84,7 @@ impl Refusals {
     }
 
     /// Forgets all refusals, without freeing the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.free.extend(self.open.drain(..).map(|(_, refusal)| refusal));
         self.last.begin(true);
         self.call = None;

@@ -4,8 +4,25 @@ use super::ENTRY_OVERHEAD;
 use super::primitives::{write_integer, write_string};
 use super::static_table::STATIC_TABLE;
 
-/// Appends a header without storing it in the peer's table. A header in the static table is written as an index. For
-/// any other header, the name is written as an index if the static table contains this name.
+/// Functions that encode the headers of requests in one of the two forms: HPACK of HTTP/2, or QPACK of HTTP/3. Both
+/// encode a value as its length and its bytes, so values need no function here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldCoding {
+    /// Bytes at the beginning of each header block.
+    pub(crate) prefix: &'static [u8],
+    /// Appends a header.
+    pub(crate) write_field: fn(&mut Vec<u8>, &str, &str),
+    /// Appends the name of a header; the caller appends the value.
+    pub(crate) write_name: fn(&mut Vec<u8>, &str),
+    /// Encodes the headers of a request that is sent many times.
+    pub(crate) blocks: fn(&[(String, String)]) -> Blocks,
+}
+
+/// Functions of HPACK (HTTP/2).
+pub(crate) const HPACK: FieldCoding = FieldCoding { prefix: &[], write_field, write_name, blocks: Blocks::new };
+
+/// Appends a header without storing it in the peer's table. A header in the static table is written as an index;
+/// otherwise, the name is written as an index if the static table contains it.
 pub(crate) fn write_field(to: &mut Vec<u8>, name: &str, value: &str) {
     if let Some(at) = STATIC_TABLE.iter().position(|known| *known == (name, value)) {
         return write_integer(to, 0x80, 7, at + 1);

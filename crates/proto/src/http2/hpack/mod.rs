@@ -5,23 +5,25 @@
 //! equals the block of the previous response.
 
 mod encode;
-mod primitives;
+pub(crate) mod primitives;
 mod static_table;
 
 use std::collections::VecDeque;
 
 use crate::Fault;
-pub(super) use encode::{Blocks, write_field, write_fields, write_name};
-pub(super) use primitives::{INVALID, write_length};
+pub(crate) use encode::{Blocks, FieldCoding, HPACK};
+pub(super) use encode::{write_field, write_fields, write_name};
+pub(super) use primitives::INVALID;
+pub(crate) use primitives::write_length;
 use primitives::{integer, string};
 use static_table::STATIC_TABLE;
 
 /// Size of a decoder's dynamic table, bytes: the default of the standard (RFC 9113, section 6.5.2).
 pub(super) const TABLE_BYTES: usize = 4096;
 /// Additional size of each table entry, bytes (RFC 7541, section 4.1).
-const ENTRY_OVERHEAD: usize = 32;
+pub(crate) const ENTRY_OVERHEAD: usize = 32;
 /// Maximum total size of the decoded headers of one block, bytes. A small block may expand to large headers.
-const MAX_LIST_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_LIST_BYTES: usize = 256 * 1024;
 
 /// A header in the dynamic table: name and value in one buffer.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is 
 
 /// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1). Refuses integers with more than four bytes
 /// after the prefix.
-pub(super) fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Fault> {
+pub(crate) fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Fault> {
     let mut bytes = block.iter();
     let mask = (1_u8 << bits) - 1;
     let mut value = usize::from(bytes.next().ok_or(INVALID)? & mask);
@@ -30,8 +30,13 @@ pub(super) fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Fault> {
 }
 
 pub(super) fn string(block: &mut &[u8], to: &mut Vec<u8>) -> Result<(), Fault> {
-    let coded = block.first().ok_or(INVALID)? & 0x80 != 0;
-    let length = integer(block, 7)?;
+    string_after(block, 7, to)
+}
+
+/// Reads a string whose length has a prefix of `bits` bits. The bit before the prefix marks Huffman coding.
+pub(crate) fn string_after(block: &mut &[u8], bits: u32, to: &mut Vec<u8>) -> Result<(), Fault> {
+    let coded = block.first().ok_or(INVALID)? >> bits & 1 == 1;
+    let length = integer(block, bits)?;
     let (bytes, rest) = block.split_at_checked(length).ok_or(INVALID)?;
     *block = rest;
     to.clear();
@@ -46,7 +51,7 @@ pub(super) fn string(block: &mut &[u8], to: &mut Vec<u8>) -> Result<(), Fault> {
 }
 
 /// Appends an integer with a prefix of `bits` bits. `first` contains the bits before the prefix.
-pub(super) fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
+pub(crate) fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     let mask = (1_usize << bits) - 1;
     if value < mask {
         return to.push(first | value as u8);
@@ -60,7 +65,7 @@ pub(super) fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize
     to.push(rest as u8);
 }
 
-pub(super) fn write_string(to: &mut Vec<u8>, text: &str) {
+pub(crate) fn write_string(to: &mut Vec<u8>, text: &str) {
     write_length(to, text.len());
     to.extend_from_slice(text.as_bytes());
 }

@@ -1,0 +1,389 @@
+//! HTTP/3 client: sends requests on many streams of one connection, and checks every answer.
+//!
+//! The caller may start requests at any time. The server limits the number of streams; requests above this limit wait
+//! in the session. The caller tells the time by [`Requester::tick`] before each call that may send or receive.
+
+mod answers;
+mod ending;
+mod sending;
+mod stream;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn_proto::{Dir, Event, StreamEvent, StreamId};
+use run::{Protocol, RequestSet, StreamFormat, StreamPlan};
+
+use self::stream::Stream;
+use super::error_codes;
+use super::frame;
+use super::peer_streams::{PeerStreams, Side};
+use super::qpack::{Decoder, QPACK};
+use crate::http2::client::body_events::BodyEvents;
+use crate::http2::client::body_searches::BodySearches;
+use crate::http2::client::completions::Completions;
+use crate::http2::client::first_answer::FirstAnswer;
+use crate::http2::client::refusals::Refusals;
+use crate::http2::request::Prepared;
+use crate::http2::request_template::TemplateState;
+use crate::http2::response_headers::ResponseHeaders;
+use crate::quic::{ClientSetup, Link, OverQuic, instant};
+use crate::template::SharedPlan;
+use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester, Which};
+
+/// Settings that all clients of a load share, checked and prepared.
+#[derive(Clone)]
+pub struct ClientPlan {
+    requests: Arc<[Prepared]>,
+    shared: SharedPlan,
+    stream: Option<StreamPlan>,
+    /// Configuration of the connections; absent if the plan has no settings of TLS.
+    setup: Option<Arc<ClientSetup>>,
+}
+
+impl ClientPlan {
+    /// Prepares the requests of `set`, or without a set, the single request of `plan`.
+    pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
+        let shared = SharedPlan::new(plan, set);
+        let requests = Prepared::all(plan, set, true, shared.source.as_deref(), &QPACK)?;
+        Ok(Self { requests, shared, stream: None, setup: None })
+    }
+}
+
+impl OverQuic for ClientPlan {
+    fn over(self, setup: Arc<ClientSetup>) -> Self {
+        Self { setup: Some(setup), ..self }
+    }
+}
+
+impl Client for ClientPlan {
+    type Session = ClientSession;
+
+    fn session(&self) -> ClientSession {
+        let live = self
+            .shared
+            .template()
+            .map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, true, &QPACK)));
+        let events = BodyEvents::new(self.stream.clone());
+        ClientSession { live, events, ..ClientSession::new(self.requests.clone(), self.setup.clone()) }
+    }
+
+    fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
+        if !matches!(stream.format, StreamFormat::Sse | StreamFormat::Ndjson | StreamFormat::Chunks) {
+            return Err(ProtoError::wrong_stream(stream));
+        }
+        // The requests were just built, so `self` holds the only reference to them.
+        let all = Arc::get_mut(&mut self.requests);
+        all.into_iter().flatten().for_each(|request| request.is_examined = true);
+        Ok(Self { stream: Some(stream.clone()), ..self })
+    }
+
+    fn fixed(&self) -> bool {
+        self.shared.source.is_none()
+    }
+
+    fn is_idempotent(&self, item: u16) -> bool {
+        self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
+    }
+
+    fn mix(&self) -> &Mix {
+        &self.shared.mix
+    }
+}
+
+/// Client side of one connection.
+pub struct ClientSession {
+    requests: Arc<[Prepared]>,
+    setup: Option<Arc<ClientSetup>>,
+    link: Option<Box<Link>>,
+    now: Instant,
+    /// Size of the datagrams that the next call of `receive` gets, bytes.
+    datagram_bytes: usize,
+    /// True if requests or answers of QUIC may wait that no datagram contains yet.
+    stale: bool,
+    /// True once the handshake of QUIC is complete and the control stream is open.
+    connected: bool,
+    resumed: bool,
+    /// True if this connection takes no further requests, because the server sent GOAWAY or the connection ended.
+    leaving: bool,
+    peer: PeerStreams,
+    decoder: Decoder,
+    /// Content of the last header block.
+    last: ResponseHeaders,
+    /// Bytes of the last header block. A block with the same bytes has the same content.
+    last_block: Vec<u8>,
+    streams: Vec<Stream>,
+    /// Requests that wait for a free stream.
+    waiting: VecDeque<Request>,
+    /// Buffer for the frames of one request.
+    scratch: Vec<u8>,
+    /// The server's words in answers with an unexpected status.
+    refusals: Refusals,
+    /// Description of the first stream that the server reset, or of the end of the connection.
+    ended_by_server: Option<String>,
+    /// The first answer, for display.
+    first_answer: FirstAnswer,
+    /// True if, since the last call of `each_begun_answer`, an incomplete answer has begun or got further events.
+    has_begun_answers: bool,
+    /// Searches for the texts that responses must contain.
+    body_searches: BodySearches,
+    /// Events of responses that are streams.
+    events: BodyEvents,
+    /// State for filling values into requests; absent if no values are filled in.
+    live: Option<Box<TemplateState>>,
+}
+
+impl ClientSession {
+    fn new(requests: Arc<[Prepared]>, setup: Option<Arc<ClientSetup>>) -> Self {
+        Self {
+            requests,
+            setup,
+            link: None,
+            now: instant(0),
+            datagram_bytes: usize::MAX,
+            stale: true,
+            connected: false,
+            resumed: false,
+            leaving: false,
+            peer: PeerStreams::new(Side::Client),
+            decoder: Decoder::default(),
+            last: ResponseHeaders::default(),
+            last_block: Vec::new(),
+            streams: Vec::new(),
+            waiting: VecDeque::new(),
+            scratch: Vec::new(),
+            refusals: Refusals::default(),
+            ended_by_server: None,
+            first_answer: FirstAnswer::default(),
+            has_begun_answers: false,
+            body_searches: BodySearches::default(),
+            events: BodyEvents::default(),
+            live: None,
+        }
+    }
+
+    /// Creates a session with `requests` requests in flight, as after a handshake, but without a connection. Serves to
+    /// test the session with the bytes of a hostile server ([`ClientSession::receive_stream`]).
+    pub fn without_connection(plan: &ClientPlan, requests: u16) -> Self {
+        let mut session = plan.session();
+        session.connected = true;
+        let streams = (0..requests).map(|id| {
+            let stream = StreamId::new(quinn_proto::Side::Client, Dir::Bi, u64::from(id));
+            Stream::new(stream, id, 0, 0)
+        });
+        session.streams.extend(streams);
+        session
+    }
+
+    /// Reads bytes on the stream of a request of [`ClientSession::without_connection`]. `ends` is true if the stream
+    /// ends with these bytes.
+    pub fn receive_stream(
+        &mut self,
+        request: u16,
+        bytes: &[u8],
+        ends: bool,
+        done: &mut dyn FnMut(Done),
+    ) -> Result<Progress, Fault> {
+        let id = StreamId::new(quinn_proto::Side::Client, Dir::Bi, u64::from(request));
+        let mut completions = Completions::new(done);
+        self.answer(id, bytes)?;
+        if ends {
+            self.end(id, &mut completions)?;
+        }
+        Ok(completions.progress)
+    }
+
+    /// Handles what the last datagrams, or a timer, have changed.
+    fn handle_events(&mut self, completions: &mut Completions<'_>) -> Result<(), Fault> {
+        while let Some(event) = self.link.as_mut().and_then(|link| link.connection.poll()) {
+            match event {
+                Event::Connected => self.connected()?,
+                Event::ConnectionLost { reason } => return self.lost(&reason, completions),
+                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.accept()?,
+                Event::Stream(StreamEvent::Readable { id }) if id.dir() == Dir::Uni => self.read_peer(id)?,
+                Event::Stream(StreamEvent::Readable { id }) => self.read_answer(id, completions)?,
+                Event::Stream(StreamEvent::Stopped { id, .. }) => self.stop_sending(id),
+                _ => {}
+            }
+            self.heed_goaway(completions);
+        }
+        Ok(())
+    }
+
+    /// Opens our control stream, after which requests may start.
+    fn connected(&mut self) -> Result<(), Fault> {
+        let Some(link) = &mut self.link else { return Ok(()) };
+        let opened = link.connection.streams().open(Dir::Uni);
+        let id = opened.ok_or(Fault::Malformed("the server permits no control stream of HTTP/3"))?;
+        let written = link.connection.send_stream(id).write(&frame::control_stream());
+        written.map_err(|_| Fault::Malformed("the server's flow control leaves no room for the settings of HTTP/3"))?;
+        self.resumed = link.certificate.is_none();
+        self.connected = true;
+        Ok(())
+    }
+
+    /// Takes the streams that the server has opened.
+    fn accept(&mut self) -> Result<(), Fault> {
+        let Some(link) = &mut self.link else { return Ok(()) };
+        while let Some(id) = link.connection.streams().accept(Dir::Uni) {
+            self.peer.opened(&mut link.connection, id)?;
+        }
+        Ok(())
+    }
+
+    fn read_peer(&mut self, id: StreamId) -> Result<(), Fault> {
+        self.link.as_mut().map_or(Ok(()), |link| self.peer.read(&mut link.connection, id))
+    }
+
+    /// Returns true if this connection takes no further requests, and no stream is open any more.
+    fn is_over(&self) -> bool {
+        self.leaving && self.streams.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Prepares the next datagrams, after anything has changed.
+    fn refill(&mut self) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.send_requests();
+        if let Some(link) = &mut self.link {
+            link.fill(self.now);
+        }
+    }
+
+    /// Opens the connection, if it is not yet open.
+    fn open(&mut self) {
+        if self.link.is_some() || self.ended_by_server.is_some() {
+            return;
+        }
+        let without_tls = || "HTTP/3 is always encrypted: write https:// with --http3, or h3://".to_owned();
+        match self.setup.as_ref().ok_or_else(without_tls).and_then(|setup| setup.connect(self.now)) {
+            Ok(link) => self.link = Some(Box::new(link)),
+            Err(why) => self.ended_by_server = Some(why),
+        }
+    }
+}
+
+impl Requester for ClientSession {
+    fn sends_unasked(&self) -> bool {
+        true
+    }
+
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        self.now = instant(now_ns);
+        self.open();
+        if let Some(link) = &mut self.link {
+            link.tick(self.now);
+        }
+        self.refill();
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        let link = self.link.as_ref()?;
+        // A timer may have ended the connection, which the next call of `receive` reports.
+        if link.connection.is_closed() && !self.leaving { Some(0) } else { link.due_ns() }
+    }
+
+    fn quic_path(&self) -> Option<run::QuicPaths> {
+        self.link.as_ref().filter(|_| self.connected).map(|link| link.path())
+    }
+
+    fn expect_datagrams(&mut self, bytes: usize) {
+        self.datagram_bytes = bytes;
+    }
+
+    fn ready(&self) -> bool {
+        self.connected
+    }
+
+    fn resumed(&self) -> bool {
+        self.resumed
+    }
+
+    fn explain(&self) -> Option<String> {
+        self.close_words()
+    }
+
+    fn refusal_words(&self) -> Option<String> {
+        self.refusals.words()
+    }
+
+    fn close_words(&self) -> Option<String> {
+        self.ended_by_server.clone()
+    }
+
+    fn plain(&self) -> Option<&[u8]> {
+        Some(self.first_answer.text().unwrap_or_default())
+    }
+
+    fn takes_more(&self) -> bool {
+        !self.leaving
+    }
+
+    fn is_answering(&self) -> Option<bool> {
+        Some(self.streams.iter().any(|stream| stream.status > 0))
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
+        if std::mem::take(&mut self.has_begun_answers) {
+            let begun_streams = self.streams.iter_mut().filter(|stream| stream.status > 0);
+            begun_streams.for_each(|stream| begun(Which::Id(stream.request), std::mem::take(&mut stream.new_events)));
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(link) = &mut self.link {
+            link.close(self.now, error_codes::NO_ERROR, "");
+        }
+    }
+
+    fn begin(&mut self, request: Request) {
+        self.waiting.push_back(request);
+        self.stale = true;
+    }
+
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        self.refill();
+        let now = self.now;
+        self.link.as_mut().map_or(0, |link| link.transmit(now, out))
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.stale || self.link.as_ref().is_some_and(|link| link.wants_transmit())
+    }
+
+    fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+        if let Some(link) = self.link.as_mut().filter(|_| !input.is_empty()) {
+            link.receive(self.now, input, self.datagram_bytes);
+        }
+        self.stale = true;
+        let mut completions = Completions::new(done);
+        if let Err(fault) = self.handle_events(&mut completions) {
+            self.give_up(&fault);
+            return Err(fault);
+        }
+        Ok(Progress { close: self.is_over(), ..completions.progress })
+    }
+
+    fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+        // A socket for datagrams has no end.
+        Ok(Progress::default())
+    }
+
+    fn reset(&mut self) {
+        self.link = None;
+        (self.stale, self.connected, self.resumed, self.leaving) = (true, false, false, false);
+        self.peer = PeerStreams::new(Side::Client);
+        self.last_block.clear();
+        self.streams.clear();
+        self.waiting.clear();
+        self.live.iter_mut().for_each(|live| live.clear());
+        (self.ended_by_server, self.has_begun_answers) = (None, false);
+        self.refusals.clear();
+    }
+}

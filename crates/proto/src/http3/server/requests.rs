@@ -1,0 +1,212 @@
+//! Requests of one connection: their streams are read, and answered with pages.
+
+use std::sync::Arc;
+
+use quinn_proto::{Connection, ReadError, StreamId, VarInt};
+
+use super::answer::LastHead;
+use crate::Fault;
+use crate::http1::{Page, Site, decode};
+use crate::http2::hpack::MAX_LIST_BYTES;
+use crate::http2::request_headers::RequestHeaders;
+use crate::http3::error_codes::{INCOMPLETE, MESSAGE_ERROR, NO_ERROR, UNEXPECTED};
+use crate::http3::frame::{self, FrameReader, Piece};
+use crate::http3::qpack::Decoder;
+
+/// State that the connections of a shard share while one of them reads.
+pub(super) struct Reading<'a, S> {
+    pub(super) site: &'a S,
+    pub(super) decoder: &'a mut Decoder,
+    pub(super) headers: &'a mut RequestHeaders,
+    pub(super) last_head: &'a mut LastHead,
+    /// Called once for each complete request, before its answer is sent.
+    pub(super) completed: &'a mut dyn FnMut(),
+}
+
+/// One request and its answer.
+pub(super) struct RequestStream {
+    pub(super) id: StreamId,
+    reader: FrameReader,
+    /// Beginning of a header block that arrived in several pieces.
+    block: Vec<u8>,
+    /// True once the headers of the request have arrived.
+    begun: bool,
+    has_trailers: bool,
+    head_only: bool,
+    /// Length of the request's body according to its headers, bytes.
+    length: Option<u64>,
+    /// Number of bytes of the request's body that have arrived.
+    body: u64,
+    page: Option<Arc<Page>>,
+    /// Frames in front of the answer's body that were not passed to QUIC yet.
+    unsent_head: Vec<u8>,
+    /// Number of bytes of the answer's body that were passed to QUIC.
+    sent: usize,
+    is_answering: bool,
+}
+
+impl RequestStream {
+    pub(super) fn new(id: StreamId) -> Self {
+        Self {
+            id,
+            reader: FrameReader::default(),
+            block: Vec::new(),
+            begun: false,
+            has_trailers: false,
+            head_only: false,
+            length: None,
+            body: 0,
+            page: None,
+            unsent_head: Vec::new(),
+            sent: 0,
+            is_answering: false,
+        }
+    }
+
+    /// Reads what has arrived of the request. Returns false if the stream has ended without an answer.
+    pub(super) fn read<S: Site>(
+        &mut self,
+        connection: &mut Connection,
+        reading: &mut Reading<'_, S>,
+    ) -> Result<bool, Fault> {
+        loop {
+            let mut stream = connection.recv_stream(self.id);
+            let Ok(mut chunks) = stream.read(true) else { return Ok(true) };
+            let chunk = chunks.next(usize::MAX);
+            // The bytes leave the window of the connection. The next call of `poll_transmit` tells this to the client.
+            let _ = chunks.finalize();
+            match chunk {
+                Ok(Some(chunk)) => self.arrived(&chunk.bytes, reading)?,
+                Ok(None) if !self.reader.is_between_frames() => return Err(INCOMPLETE),
+                Ok(None) if self.begun && self.length.is_none_or(|length| length == self.body) => {
+                    (reading.completed)();
+                    self.answer(reading);
+                    return Ok(true);
+                }
+                // The request has no headers, or its body is not as long as they say (section 4.1.2).
+                Ok(None) | Err(ReadError::Reset(_)) => {
+                    self.refuse(connection);
+                    return Ok(false);
+                }
+                Err(ReadError::Blocked) => return Ok(true),
+            }
+            if self.begun && self.page.is_none() {
+                self.refuse(connection);
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Resets the stream of a malformed request.
+    fn refuse(&self, connection: &mut Connection) {
+        // The only errors are those of a stream that has ended already.
+        let _ = connection.recv_stream(self.id).stop(VarInt::from_u32(MESSAGE_ERROR as u32));
+        let _ = connection.send_stream(self.id).reset(VarInt::from_u32(MESSAGE_ERROR as u32));
+    }
+
+    fn arrived<S: Site>(&mut self, mut bytes: &[u8], reading: &mut Reading<'_, S>) -> Result<(), Fault> {
+        while let Some(piece) = self.reader.next(&mut bytes)? {
+            match piece.kind {
+                frame::DATA if self.begun && !self.has_trailers => self.body += piece.bytes.len() as u64,
+                frame::HEADERS => self.headers(&piece, reading)?,
+                frame::DATA
+                | frame::CANCEL_PUSH
+                | frame::SETTINGS
+                | frame::PUSH_PROMISE
+                | frame::GOAWAY
+                | frame::MAX_PUSH_ID => return Err(UNEXPECTED),
+                // Unknown frames are skipped (section 9).
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles a piece of a header block. Only blocks that arrive in several pieces are stored.
+    fn headers<S: Site>(&mut self, piece: &Piece<'_>, reading: &mut Reading<'_, S>) -> Result<(), Fault> {
+        if self.has_trailers {
+            return Err(UNEXPECTED);
+        }
+        if piece.ends && self.block.is_empty() {
+            return self.block(piece.bytes, reading);
+        }
+        if self.block.len() + piece.bytes.len() > MAX_LIST_BYTES {
+            return Err(Fault::Limit("headers of HTTP/3 of more than 256 KiB"));
+        }
+        self.block.extend_from_slice(piece.bytes);
+        if !piece.ends {
+            return Ok(());
+        }
+        let block = std::mem::take(&mut self.block);
+        self.block(&block, reading)
+    }
+
+    /// Handles a complete header block: the headers of the request, or its trailers. Malformed headers get no page.
+    fn block<S: Site>(&mut self, block: &[u8], reading: &mut Reading<'_, S>) -> Result<(), Fault> {
+        let headers = &mut *reading.headers;
+        headers.begin();
+        reading.decoder.decode(block, |name, value| headers.header(name, value))?;
+        if self.begun {
+            self.has_trailers = true;
+            if !headers.can_be_trailers() {
+                self.page = None;
+            }
+            return Ok(());
+        }
+        self.begun = true;
+        (self.length, self.head_only) = (headers.length, headers.method == b"HEAD");
+        self.page = headers.is_right().then(|| page(reading.site, headers));
+        Ok(())
+    }
+
+    /// Prepares the answer, whose request is complete.
+    fn answer<S: Site>(&mut self, reading: &mut Reading<'_, S>) {
+        let Some(page) = &self.page else { return };
+        self.unsent_head.extend_from_slice(reading.last_head.of(page, reading.site.now_s()));
+        let length = if self.head_only { 0 } else { page.body().len() };
+        if length > 0 {
+            frame::write_head(&mut self.unsent_head, frame::DATA, length);
+        }
+        self.is_answering = true;
+    }
+
+    /// Passes as much of the answer to QUIC as the client's flow control allows. Returns true if the answer is
+    /// complete, or if the client does not want the rest.
+    pub(super) fn send(&mut self, connection: &mut Connection) -> bool {
+        let Some(page) = self.page.as_ref().filter(|_| self.is_answering) else { return false };
+        let body = if self.head_only { &[] } else { page.body() };
+        let mut to = connection.send_stream(self.id);
+        while !self.unsent_head.is_empty() {
+            match to.write(&self.unsent_head) {
+                Ok(sent) => drop(self.unsent_head.drain(..sent)),
+                Err(quinn_proto::WriteError::Blocked) => return false,
+                Err(_) => return true,
+            }
+        }
+        while self.sent < body.len() {
+            match to.write(&body[self.sent..]) {
+                Ok(sent) => self.sent += sent,
+                Err(quinn_proto::WriteError::Blocked) => return false,
+                Err(_) => return true,
+            }
+        }
+        let _ = to.finish();
+        true
+    }
+
+    /// Handles STOP_SENDING of the client.
+    pub(super) fn stop(&self, connection: &mut Connection) {
+        let _ = connection.send_stream(self.id).reset(VarInt::from_u32(NO_ERROR as u32));
+    }
+}
+
+fn page<S: Site>(site: &S, headers: &RequestHeaders) -> Arc<Page> {
+    if let Some(refused) = site.refuse() {
+        return refused;
+    }
+    let text = |bytes| std::str::from_utf8(bytes).ok();
+    match (text(&headers.method), text(&headers.path).and_then(decode)) {
+        (Some(name), Some(path)) => site.find(name, &path),
+        _ => site.plain(400),
+    }
+}

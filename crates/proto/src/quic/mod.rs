@@ -1,0 +1,22 @@
+//! QUIC (RFC 9000) for client and server, without I/O: datagrams come in and go out, and the caller tells the time. The
+//! state machine of a connection is that of the crate quinn-proto, with rustls for the handshake.
+//!
+//! Limits: no 0-RTT, no migration of the client, and no discovery of larger datagrams by the client.
+
+mod client;
+mod close;
+mod link;
+mod output;
+mod server;
+mod time;
+
+pub(crate) use client::{ClientSetup, OverQuic, client};
+pub(crate) use close::lost_words;
+pub(crate) use link::Link;
+pub(crate) use output::Output;
+pub(crate) use server::server_setup;
+pub(crate) use time::{instant, monotonic_ns};
+
+/// Size of all datagrams of a client except the last one of a group, bytes. Every path of QUIC takes this size (RFC
+/// 9000, section 14), so a client never sends larger datagrams.
+pub const CLIENT_DATAGRAM_BYTES: u16 = 1200;

@@ -1,0 +1,16 @@
+//! Feeds random bytes, instead of a server's bytes, to the streams of a client of h3://. The client must not panic. Every
+//! way to split the bytes into reads must give the same outcome: an error, or the same results.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "shared with the targets of servers")]
+#[path = "../../crates/proto/tests/feed/mod.rs"]
+mod feed;
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (piece, bytes) = input;
+    let (whole, split) = (feed::http3_client(bytes, usize::MAX), feed::http3_client(bytes, usize::from(piece)));
+    assert_eq!(whole.1, split.1);
+    assert!(whole.1 || whole.0 == split.0);
+});
