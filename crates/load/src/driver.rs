@@ -37,6 +37,15 @@ pub enum Completion<'a> {
         /// Bytes that arrived.
         bytes: &'a [u8],
     },
+    /// Datagrams arrived, and are now in the driver's buffer.
+    Datagrams {
+        /// Connection on which the datagrams arrived.
+        conn: u32,
+        /// Bytes of all datagrams.
+        bytes: &'a [u8],
+        /// Size of each datagram, bytes; the last one may be shorter.
+        datagram_bytes: usize,
+    },
     /// The kernel has taken all bytes of a send that was [`Sent::Pending`], so more bytes may be sent.
     Writable {
         /// Connection that accepts bytes again.

@@ -60,6 +60,7 @@ fn make(
 ) -> Result<LoadPart, LoadError> {
     let plan = share::prepared(plan)?;
     let addr = share::peer(addr)?;
+    let addr = if proto::spec(&plan.protocol).datagrams { addr.over_udp() } else { addr };
     share::check_sources(&plan.sources, &addr)?;
     for further in &plan.addresses {
         share::check_sources(&plan.sources, &(*further).into())?;
@@ -272,7 +273,7 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
         sources: common.plan.sources.clone(),
         burst: written.map(|bytes| (depth, depth * bytes.max(1))),
         // A single small write on a new connection is sent at once, with or without Nagle's algorithm (TCP_NODELAY).
-        nodelay: !(single && one_request || common.addr.is_unix()),
+        nodelay: !(single && one_request || common.addr.is_unix() || common.addr.is_datagram()),
         quick_ack: common.plan.quick_ack,
         receive_buffer: common.plan.receive_buffer,
     }

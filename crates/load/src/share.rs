@@ -178,7 +178,7 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
         let why = "a unix socket has no addresses to bind to; leave --source out";
         return Err(LoadError::Source { source_addr, target: target.to_string(), why });
     }
-    let Peer::Inet(target) = *target else { return Ok(()) };
+    let (Peer::Inet(target) | Peer::Udp(target)) = *target else { return Ok(()) };
     for &source_addr in sources {
         let wrong = |why| Err(LoadError::Source { source_addr, target: target.to_string(), why });
         if source_addr.is_ipv4() != target.is_ipv4() {

@@ -89,6 +89,7 @@ impl Core {
     }
 
     fn release<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.say_goodbye(ops, conn);
         ops.close(conn);
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);

@@ -183,6 +183,9 @@ impl Core {
         match self.conns[conn as usize].state {
             State::Closing => self.closed_as_announced(ops, conn),
             State::Idle | State::Thinking => self.closed_while_idle(ops, conn),
+            State::Handshaking if errno == Errno::CONNREFUSED => {
+                self.lost(ops, conn, ErrorKind::ConnectRefused);
+            }
             _ => self.lost(ops, conn, kind_of(errno)),
         }
     }
@@ -255,7 +258,8 @@ impl Core {
             State::Busy => Some(ops.now().saturating_add(self.pause())),
             _ => self.think_end(conn),
         };
-        let kind = if established || kind == ErrorKind::ConnectTimeout { kind } else { ErrorKind::HandshakeFailed };
+        let is_of_connect = matches!(kind, ErrorKind::ConnectTimeout | ErrorKind::ConnectRefused);
+        let kind = if established || is_of_connect { kind } else { ErrorKind::HandshakeFailed };
         if c.state == State::Idle {
             self.open_forget_idle(conn);
         }
@@ -312,6 +316,7 @@ impl Core {
 
     /// Closes an established connection.
     fn close<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.say_goodbye(ops, conn);
         ops.close(conn);
         self.open -= 1;
         let c = &mut self.conns[conn as usize];
@@ -362,21 +367,22 @@ impl Core {
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
         let stays = self.has_rest();
         for conn in 0..self.conns.len() as u32 {
-            let c = &mut self.conns[conn as usize];
-            match c.state {
+            match self.conns[conn as usize].state {
                 State::Connecting | State::Handshaking | State::Waiting if stays => continue,
                 State::Connecting => ops.close(conn),
                 State::Handshaking => {
+                    self.say_goodbye(ops, conn);
                     ops.close(conn);
                     self.open -= 1;
                 }
                 State::Waiting => {}
                 State::Thinking => {
-                    c.deadline_ns = u64::MAX;
+                    self.conns[conn as usize].deadline_ns = u64::MAX;
                     continue;
                 }
                 _ => continue,
             }
+            let c = &mut self.conns[conn as usize];
             (c.state, c.deadline_ns) = (State::Free, u64::MAX);
         }
     }
@@ -385,10 +391,8 @@ impl Core {
 /// Returns the kind of failure that an error on an established connection means.
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
-        // A reset that follows a FIN of the server is reported as EPIPE, so the server has closed first. Source: Linux,
-        // tcp_reset() in net/ipv4/tcp_input.c.
-        Errno::PIPE => ErrorKind::ShortResponse,
-        Errno::CONNRESET | Errno::CONNABORTED => ErrorKind::Reset,
+        // A UDP socket reports that its server's port was closed as a refused connection.
+        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED | Errno::CONNREFUSED => ErrorKind::Reset,
         Errno::TIMEDOUT => ErrorKind::ResponseTimeout,
         _ => ErrorKind::Other,
     }

@@ -16,6 +16,9 @@ impl Core {
             self.record.counts.unanswered += u64::from(c.in_flight);
             self.record.counts.phantom += u64::from(c.in_flight > 0 && !c.heard);
             if !matches!(c.state, State::Free | State::Waiting) {
+                if !matches!(c.state, State::Connecting) {
+                    self.say_goodbye(ops, conn);
+                }
                 ops.close(conn);
             }
         }

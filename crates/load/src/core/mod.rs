@@ -31,6 +31,7 @@ mod pool_demand;
 mod requests;
 mod requeue;
 mod sclients;
+mod session_timers;
 mod task;
 mod wakeups;
 
@@ -77,6 +78,8 @@ pub(crate) struct Core {
     free: Vec<u32>,
     closing: fin_wait::Closing,
     timers: Timers,
+    /// Timers of the sessions themselves; `None` if the protocol has no such timers.
+    session_timers: Option<Timers>,
     rng: Rng,
     pub(crate) record: Record,
     /// Requests in flight on all connections.
@@ -108,6 +111,7 @@ impl Core {
         let mut sessions = client.sessions(capacity);
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = capacity > 0 && !sessions.session(0).ready();
+        let is_timed = capacity > 0 && sessions.session(0).is_timed();
         let service = has_due_times(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
@@ -142,6 +146,7 @@ impl Core {
             free: (used..capacity as u32).rev().collect(),
             closing: fin_wait::Closing::new(max_closing),
             timers: Timers::new(capacity),
+            session_timers: is_timed.then(|| Timers::new(capacity)),
             rng: Rng::with_seed(task.seed),
             record,
             in_flight: 0,
@@ -211,6 +216,9 @@ impl Core {
             let Some(conn) = self.timers.pop_due(now) else { break };
             self.fire(ops, conn);
         }
+        if self.session_timers.is_some() {
+            self.fire_session_timers(ops);
+        }
         match &self.mode {
             _ if self.draining => {}
             Mode::Open(_) => self.open_due(ops),
@@ -224,6 +232,7 @@ impl Core {
     pub(crate) fn on<O: Ops>(&mut self, ops: &mut O, completion: Completion<'_>) {
         match completion {
             Completion::Received { conn, bytes } => self.received(ops, conn, bytes),
+            Completion::Datagrams { conn, bytes, datagram_bytes } => self.datagrams(ops, conn, bytes, datagram_bytes),
             Completion::Connected { conn } => self.connected(ops, conn),
             Completion::Adopted { conn, start } => self.adopted(ops, conn, start),
             Completion::Writable { conn } => self.writable(ops, conn),

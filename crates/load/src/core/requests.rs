@@ -107,6 +107,7 @@ impl Core {
     /// Sends the bytes that the connection's protocol session has ready.
     #[inline]
     pub(super) fn flush<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.tick(ops, conn);
         let session = self.sessions.session(conn as usize);
         let c = &mut self.conns[conn as usize];
         while !c.pending && session.wants_transmit() {
@@ -126,7 +127,10 @@ impl Core {
                 Err(errno) => return self.send_failed(ops, conn, errno, bytes),
             }
         }
-        if !c.pending && c.unsent > 0 {
+        let is_sent = !c.pending;
+        self.arm_session(conn);
+        let c = &mut self.conns[conn as usize];
+        if is_sent && c.unsent > 0 {
             self.record.counts.sent += u64::from(std::mem::take(&mut c.unsent));
             self.flushed(ops, conn);
         }
@@ -261,6 +265,7 @@ impl Core {
     /// Sends as many of the session's last bytes as the socket accepts at once. The last bytes (a GOAWAY, or a TLS
     /// alert) tell the server why the connection ends.
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.tick(ops, conn);
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
             return;

@@ -15,7 +15,7 @@ impl Core {
     /// Returns the latest time at which [`Core::advance`] must run next.
     pub(crate) fn next_ns(&self) -> u64 {
         let due = self.dues().filter(|_| !self.draining).map_or(u64::MAX, due_clock::DueClock::next_ns);
-        self.timers.next().min(due)
+        self.timers.next().min(self.next_session_timer_ns()).min(due)
     }
 
     /// Returns how long before [`Core::next_ns`] the loop should wake up, because timers are late. Returns 0 if

@@ -33,7 +33,13 @@ pub(crate) struct Setup {
 impl Setup {
     /// Returns all addresses of the server.
     pub(crate) fn targets(&self) -> Vec<Peer> {
-        std::iter::once(self.target.clone()).chain(self.further.iter().copied().map(Peer::from)).collect()
+        std::iter::once(self.target.clone()).chain(self.further_peers()).collect()
+    }
+
+    /// Returns the further addresses of the server, which are reached like the first one.
+    pub(crate) fn further_peers(&self) -> impl Iterator<Item = Peer> {
+        let datagrams = self.target.is_datagram();
+        self.further.iter().map(move |&addr| if datagrams { Peer::Udp(addr) } else { Peer::Inet(addr) })
     }
 
     /// Returns the local addresses to which sockets are bound, with port 0.

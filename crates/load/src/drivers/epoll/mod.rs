@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use run::{Io, LoadPart};
 use sys::epoll::{Epoll, Events, Interest};
-use sys::{Errno, clock, socket};
+use sys::{Errno, clock, socket, udp};
 
 use self::adopt::adopt;
 pub(crate) use self::ops::EpollOps;
@@ -190,8 +190,34 @@ fn on_event(
         }
     }
     let ended = Interest::RDHUP | Interest::HUP | Interest::ERR;
-    if flags.intersects(Interest::IN | ended) {
+    if flags.intersects(Interest::IN | ended) && ops.target.is_datagram() {
+        read_datagrams(ops, buffer, conn, generation, f);
+    } else if flags.intersects(Interest::IN | ended) {
         read_all(ops, buffer, conn, generation, flags.intersects(ended), f);
+    }
+}
+
+/// Reads datagrams until none is left. A pending error of the socket, such as a refused datagram, is the result of a
+/// read.
+fn read_datagrams(
+    ops: &mut EpollOps,
+    buffer: &mut [u8],
+    conn: u32,
+    generation: u32,
+    f: &mut impl FnMut(&mut EpollOps, Completion<'_>),
+) {
+    while ops.is(conn, generation) {
+        let Some(fd) = &ops.slots[conn as usize].fd else { return };
+        match udp::receive(fd, buffer) {
+            // A datagram may be empty, and a socket for datagrams has no end.
+            Ok(group) if group.bytes == 0 => {}
+            Ok(udp::Group { bytes, datagram_bytes, .. }) => {
+                f(ops, Completion::Datagrams { conn, bytes: &buffer[..bytes], datagram_bytes });
+            }
+            Err(Errno::AGAIN) => return,
+            Err(Errno::INTR) => {}
+            Err(errno) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
+        }
     }
 }
 

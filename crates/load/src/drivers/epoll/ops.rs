@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use proto::CLIENT_DATAGRAM_BYTES;
 use run::Phase;
 use sys::epoll::{Epoll, Interest};
 use sys::peer::Peer;
-use sys::{Errno, clock, socket};
+use sys::{Errno, clock, socket, udp};
 
 use super::partner::Partner;
 use crate::driver::{Ops, Sent, Start};
@@ -72,6 +73,10 @@ impl EpollOps {
     /// Opens a socket, and binds it to the next local address if the load plan has any.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
         let fd = self.target.socket()?;
+        if self.target.is_datagram() {
+            udp::set_segment(&fd, CLIENT_DATAGRAM_BYTES)?;
+            udp::join_received(&fd)?;
+        }
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }

@@ -84,7 +84,7 @@ impl UringDriver {
             _ => PIECE_BYTES,
         };
         let mut addresses = vec![setup.target.clone()];
-        addresses.extend(setup.source_addrs().into_iter().chain(setup.further.iter().copied()).map(Peer::from));
+        addresses.extend(setup.source_addrs().into_iter().map(Peer::from).chain(setup.further_peers()));
         let files = setup.capacity.min(setup.descriptors).max(1);
         let completions = (setup.capacity * 2).clamp(MIN_COMPLETIONS, 65_536);
         let config = Config {
@@ -107,6 +107,7 @@ impl UringDriver {
             slot_bytes,
             acked,
             nodelay: setup.nodelay,
+            datagrams: setup.target.is_datagram(),
             sources: setup.sources.len() as u32,
             next_source: 0,
             now_ns: clock::monotonic_ns(),
@@ -243,6 +244,12 @@ fn received(
     let generation = ops.slots[conn as usize].generation;
     match (cqe.outcome(), &cqe.buffer) {
         // The end of the connection is reported after the kernel has said how many bytes the peer has not received.
+        // A datagram may be empty, and a socket for datagrams has no end.
+        (Ok(0), _) if ops.datagrams => {}
+        (Ok(n), Some(id)) if ops.datagrams => {
+            let bytes = buffers.bytes(id, n as usize);
+            f(ops, Completion::Datagrams { conn, bytes, datagram_bytes: bytes.len() });
+        }
         (Ok(0), _) if ops.ask_unreceived(conn) => return,
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => {

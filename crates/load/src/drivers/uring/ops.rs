@@ -2,10 +2,14 @@
 //! close cancels operations that are running. The number of an operation (`user_data`) contains its kind, its
 //! connection and the connection's generation.
 
-use sys::uring::{File, OpFlags, Ring};
+use proto::CLIENT_DATAGRAM_BYTES;
+use sys::uring::{File, OpFlags, Ring, SEGMENT_BYTES};
 use sys::{Errno, clock};
 
 use crate::driver::{Ops, Sent};
+
+// The kernel cuts sends into the datagrams that QUIC has joined.
+const _: () = assert!(CLIENT_DATAGRAM_BYTES == SEGMENT_BYTES);
 
 // Kinds of operations. The top byte of an operation's number holds the kind.
 pub(super) const OPEN: u64 = 1;
@@ -25,6 +29,8 @@ pub(crate) struct UringOps {
     pub(super) slot_bytes: usize,
     pub(super) acked: bool,
     pub(super) nodelay: bool,
+    /// True if the sockets are for UDP.
+    pub(super) datagrams: bool,
     pub(super) sources: u32,
     pub(super) next_source: u32,
     pub(super) now_ns: u64,
@@ -95,6 +101,9 @@ impl UringOps {
         let quiet = OpFlags::SKIP_SUCCESS;
         let target = self.slots[conn as usize].target;
         self.ring.socket(conn, target, quiet, open)?;
+        if self.datagrams {
+            self.ring.segment(file, quiet, open)?;
+        }
         if self.nodelay {
             self.ring.nodelay(file, quiet, open)?;
         }
