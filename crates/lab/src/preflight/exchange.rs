@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use proto::{Fault, Outcome, Request, Requester};
 use sys::blocking_stream::BlockingStream;
+use sys::clock::monotonic_ns;
 
 use super::response_text::Answer;
 
@@ -85,7 +86,7 @@ impl Exchange {
                 (begun, self.request_begun, self.handshake_bytes) = (true, true, self.bytes);
             }
             self.send(session, &mut buffer)?;
-            let n = self.read(&mut buffer)?;
+            let n = self.read(&mut buffer, session.due_ns())?;
             self.bytes += n as u64;
             self.answer.keep(&buffer[..n]);
             let mut status = 0;
@@ -93,7 +94,10 @@ impl Exchange {
                 (status, self.answer_bytes) = (done.status, self.answer_bytes + done.bytes);
                 outcome = Some(done.outcome);
             };
+            session.tick(monotonic_ns());
             let heard = match n {
+                // The time of a timer has come. A socket for datagrams has no end.
+                0 if session.is_timed() => session.receive(&[], &mut done),
                 0 => session.peer_closed(&mut done),
                 n => session.receive(&buffer[..n], &mut done),
             };
@@ -110,6 +114,10 @@ impl Exchange {
                 Some(Outcome::Failed(fault)) => return Err(ExchangeError::Fault(fault)),
                 Some(outcome) => {
                     self.took = self.begin.elapsed();
+                    if session.is_timed() {
+                        session.leave();
+                        self.send(session, &mut buffer)?;
+                    }
                     if !closing && session.matches_answers_by_order() {
                         self.listen_for_more(session, &mut buffer)?;
                     }
@@ -117,7 +125,7 @@ impl Exchange {
                 }
                 None => {}
             }
-            if n == 0 {
+            if n == 0 && !session.is_timed() {
                 return Err(ExchangeError::Fault(Fault::Short));
             }
             if self.bytes > MAX_BYTES {
@@ -136,6 +144,7 @@ impl Exchange {
     }
 
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
+        session.tick(monotonic_ns());
         while session.wants_transmit() {
             let n = session.transmit(buffer);
             // If a server answers before it has read everything, its answer explains more than the error EPIPE.
@@ -163,9 +172,17 @@ impl Exchange {
         Ok(true)
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, ExchangeError> {
+    /// Reads what has arrived. Returns 0 at the end of the data, or when the time `due_ns` of a timer has come.
+    fn read(&mut self, buffer: &mut [u8], due_ns: Option<u64>) -> Result<usize, ExchangeError> {
         loop {
-            self.set_timeout(self.left()?);
+            let mut time = self.left()?;
+            if let Some(due_ns) = due_ns {
+                match due_ns.saturating_sub(monotonic_ns()) {
+                    0 => return Ok(0),
+                    left_ns => time = time.min(Duration::from_nanos(left_ns)),
+                }
+            }
+            self.set_timeout(time);
             match self.stream.read(buffer) {
                 Ok(n) => return Ok(n),
                 Err(e) if is_temporary(&e) => {}

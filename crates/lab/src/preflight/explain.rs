@@ -36,7 +36,16 @@ pub(super) fn explain_exchange(
     let (protocol, plain) = (spoken(plan), scheme(plan, false));
     let after = waited(exchange.begin.elapsed());
     let in_handshake = plan.tls.is_some() && !exchange.request_begun;
+    let over_udp = proto::spec(&plan.protocol).datagrams;
     match broken {
+        ExchangeError::Io(e) if over_udp && e.kind() == ErrorKind::ConnectionRefused => {
+            format!("nothing listens on this UDP port; start a server of {protocol}, or leave --http3 out")
+        }
+        ExchangeError::Silent | ExchangeError::Endless if over_udp && in_handshake => format!(
+            "no handshake of QUIC was completed within {after} ({} bytes came); does the server speak {protocol} on this UDP \
+             port, and does every firewall let UDP pass?{wait_advice}",
+            exchange.bytes
+        ),
         ExchangeError::Silent if in_handshake => format!(
             "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
              ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
@@ -118,14 +127,14 @@ fn speaks_tls(plan: &LoadPlan) -> String {
 
 /// Returns the usual URL scheme of the plan's protocol, with or without TLS.
 fn scheme(plan: &LoadPlan, tls: bool) -> &'static str {
-    let usual = |scheme: &&proto::Scheme| scheme.tls == tls && !["h2", "h2c"].contains(&scheme.name);
+    let usual = |scheme: &&proto::Scheme| scheme.tls == tls && !["h2", "h2c", "h3"].contains(&scheme.name);
     let found = proto::spec(&plan.protocol).schemes.iter().find(usual);
     found.map_or(if tls { "https" } else { "http" }, |scheme| scheme.name)
 }
 
 /// Returns the name of the plan's protocol, as users write it in a target.
 fn spoken(plan: &LoadPlan) -> &'static str {
-    if proto::spec(&plan.protocol).alpn == "h2" { plan.protocol.name() } else { scheme(plan, false) }
+    if ["h2", "h3"].contains(&proto::spec(&plan.protocol).alpn) { plan.protocol.name() } else { scheme(plan, false) }
 }
 
 /// Formats a waiting time: in whole milliseconds if it is shorter than 0.1 s, otherwise in seconds with one decimal.

@@ -35,8 +35,8 @@ fn exchanged(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<(Exch
     let client =
         proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
-    let stream =
-        connect(addr, connect_timeout(plan)).map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
+    let stream = connect(addr, over_udp(plan), connect_timeout(plan))
+        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
     let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
     let answered = proto::spec(&plan.protocol).answers;
     let mut exchange = Exchange {
@@ -96,7 +96,11 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
 /// Answers a question of the conductor about a server.
 pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
     if question == ServerQuestion::Accepts {
-        let error = connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
+        // A UDP socket connects even if there is no server, so a request must be answered instead.
+        let error = match over_udp(plan) {
+            true => request(addr, plan, "").err(),
+            false => connect(addr, false, connect_timeout(plan)).err().map(|e| e.to_string()),
+        };
         return ServerAnswer { error, ..ServerAnswer::default() };
     }
     if question == ServerQuestion::ClusterSlots {
@@ -124,6 +128,11 @@ fn cluster_slots(addr: &Address, plan: &LoadPlan) -> Vec<ClusterSlots> {
     answer.map_or_else(|_| Vec::new(), |(exchange, _)| cluster::slots(&exchange.answer.0, server.ip()))
 }
 
+/// Returns true if the protocol of the plan is spoken over UDP.
+fn over_udp(plan: &LoadPlan) -> bool {
+    proto::spec(&plan.protocol).datagrams
+}
+
 fn connect_timeout(plan: &LoadPlan) -> Duration {
     Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0))
 }
@@ -131,7 +140,7 @@ fn connect_timeout(plan: &LoadPlan) -> Duration {
 /// Returns true if connects are neither accepted nor refused within the plan's timeout, as if the accept queue were
 /// full.
 fn accepts_nothing(addr: &Address, plan: &LoadPlan) -> bool {
-    let tried = connect(addr, connect_timeout(plan));
+    let tried = connect(addr, false, connect_timeout(plan));
     tried.is_err_and(|e| matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock))
 }
 
