@@ -1,5 +1,6 @@
-//! Finds the processes of a server, by its listener or by one process that the user named. The inode of the listening
-//! socket comes from sock_diag, and /proc/PID/fd shows which processes have this socket open (its holders). The server
+//! Finds the processes of a server, by its listener or by one process that the user named. The inode of a listening TCP
+//! socket comes from sock_diag. If there is none, a UDP socket with this port is searched (HTTP/3). The inode of a UDP
+//! socket comes from /proc/net/udp, and /proc/PID/fd shows which processes have this socket open (its holders). The server
 //! consists of all holders and their descendants: a master process, its workers, and helpers.
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use sys::netns::network_id;
 use crate::process_tree::{ancestors, descendants, parent_of, parents, with_descendants};
 use crate::sources::serves;
 use crate::tree::{diag_in, rtnl_in};
+use crate::udp_sockets;
 
 /// A server on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,7 +168,8 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
             }
         })?;
     }
-    Ok(bound.map_or(NamespaceAnswer::Silent, |bound| NamespaceAnswer::Listens((inodes, bound))))
+    let listens = bound.map(|bound| (inodes, bound)).or_else(|| udp_sockets::receivers(addr, pid));
+    Ok(listens.map_or(NamespaceAnswer::Silent, NamespaceAnswer::Listens))
 }
 
 /// Searches all network namespaces that some process uses, except the caller's.
@@ -273,6 +276,14 @@ mod tests {
             let found = testkit::eventually(|| Some(find_server(at.clone()).unwrap()).filter(|f| f.pids == me));
             assert_eq!((found.netns_pid, found.listen), (None, server.local_addr().ok().map(Address::from)));
         }
+    }
+
+    #[test]
+    fn a_udp_socket_leads_to_its_holder() {
+        let server = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (at, me) = (server.local_addr().unwrap(), [std::process::id()]);
+        let found = testkit::eventually(|| Some(find_server(at).unwrap()).filter(|f| f.pids == me));
+        assert_eq!((found.netns_pid, found.listen), (None, Some(Address::Inet(at))));
     }
 
     #[test]

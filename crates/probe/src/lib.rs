@@ -32,6 +32,7 @@ mod sources;
 mod testing;
 mod text;
 mod tree;
+mod udp_sockets;
 mod units;
 mod waits;
 
