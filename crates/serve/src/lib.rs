@@ -12,6 +12,7 @@ mod behaviours;
 mod completion;
 mod connection;
 mod error;
+mod h3;
 mod listener;
 mod models;
 mod options;

@@ -53,17 +53,30 @@ pub(crate) fn open(
     nagle: bool,
     control: &Control,
 ) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
+    let count = if own { shards.max(1) } else { 1 };
+    let (mut fds, addr) = open_each(listen, count, control, &|addr| open_one(addr, backlog, own, nagle))?;
+    while fds.len() < shards as usize {
+        fds.push(fds[0].clone());
+    }
+    Ok((fds, addr))
+}
+
+/// Opens `count` sockets on one address by the function `open_one`, and returns them with this address. If the port of
+/// the address is 0, the first socket chooses the port for all.
+pub(crate) fn open_each(
+    listen: &str,
+    count: u32,
+    control: &Control,
+    open_one: &dyn Fn(SocketAddr) -> sys::Result<OwnedFd>,
+) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
     let bad = |why: String| ServeError::Listen { listen: listen.into(), why };
     let mut addr =
         listen.to_socket_addrs().map_err(|e| bad(e.to_string()))?.next().ok_or_else(|| bad("no such host".into()))?;
     let mut fds = Vec::new();
-    for _ in 0..if own { shards.max(1) } else { 1 } {
-        let fd = open_patiently(|| open_one(addr, backlog, own, nagle), addr, RETRY, control).map_err(bad)?;
+    for _ in 0..count {
+        let fd = open_patiently(|| open_one(addr), addr, RETRY, control).map_err(bad)?;
         addr = socket::local_addr(&fd).map_err(|e| ServeError::os("ask for the listening address", e))?;
         fds.push(Arc::new(fd));
-    }
-    while fds.len() < shards as usize {
-        fds.push(fds[0].clone());
     }
     Ok((fds, addr))
 }

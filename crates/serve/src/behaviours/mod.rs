@@ -95,18 +95,27 @@ pub(crate) fn wrap(
     options: &Options<'_>,
     threads: u32,
 ) -> Result<Arc<dyn Service>, ServeError> {
+    let delays = delays(options, threads)?;
+    Ok(if delays.is_empty() { service } else { Arc::new(Delayed { service, delays }) })
+}
+
+/// Functions that delay each completed request.
+pub(crate) type Delays = Arc<[Delay]>;
+
+/// Returns the delays of the behaviours that the options select.
+pub(crate) fn delays(options: &Options<'_>, threads: u32) -> Result<Delays, ServeError> {
     let mut delays = Vec::new();
     for row in BEHAVIOURS {
         if let Kind::Session(make) = row.kind {
             delays.extend(make(options, threads)?);
         }
     }
-    Ok(if delays.is_empty() { service } else { Arc::new(Delayed { service, delays: delays.into() }) })
+    Ok(delays.into())
 }
 
 struct Delayed {
     service: Arc<dyn Service>,
-    delays: Arc<[Delay]>,
+    delays: Delays,
 }
 
 impl Service for Delayed {
@@ -138,7 +147,7 @@ impl Service for Delayed {
 /// A session that delays each completed request before its answer is sent.
 struct DelayedSession {
     inner: BoxedSession,
-    delays: Arc<[Delay]>,
+    delays: Delays,
 }
 
 impl Session for DelayedSession {

@@ -28,7 +28,8 @@ struct Http {
     streams: Option<u32>,
 }
 
-struct Pages {
+/// The pages of a server, which its threads share.
+pub(crate) struct Pages {
     now_s: AtomicU64,
     content: Content,
     status: Option<u16>,
@@ -61,7 +62,8 @@ pub(super) fn open_h2(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn
     Ok(Arc::new(Http { site, streams: Some(streams) }))
 }
 
-fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
+/// Builds the pages that the settings and the options select.
+pub(crate) fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
     let status = options.get::<u16>("status")?;
     let content = match &plan.root {
         Some(root) => Content::Files(Files::new(root)?),
@@ -106,11 +108,7 @@ impl Service for Http {
     }
 
     fn tick(&self, now_s: u64) {
-        // The time is stored only if it has changed, because each store invalidates the cache line in the caches of
-        // other CPUs.
-        if self.site.now_s.load(Ordering::Relaxed) != now_s {
-            self.site.now_s.store(now_s, Ordering::Relaxed);
-        }
+        self.site.set_now(now_s);
     }
 
     fn busy_reply(&self) -> &[u8] {
@@ -119,6 +117,16 @@ impl Service for Http {
 
     fn nagle(&self) -> bool {
         self.site.split
+    }
+}
+
+impl Pages {
+    /// Sets the time, seconds since the epoch. The time is stored only if it has changed, because each store removes the
+    /// cache line from the caches of other CPUs.
+    pub(crate) fn set_now(&self, now_s: u64) {
+        if self.now_s.load(Ordering::Relaxed) != now_s {
+            self.now_s.store(now_s, Ordering::Relaxed);
+        }
     }
 }
 

@@ -80,6 +80,12 @@ pub const SERVICES: &[ServiceSpec] = &[
         kind: ServiceKind::Sessions(http::open_h2),
     },
     ServiceSpec {
+        name: "h3",
+        help: "HTTP/3 over QUIC, always encrypted: the same pages and files as http; no I/O model",
+        alpn: &["h3"],
+        kind: ServiceKind::Standalone(crate::h3::start),
+    },
+    ServiceSpec {
         name: "grpc",
         help: "gRPC: answers every call with a message of --body-bytes; with --events, with a stream of messages",
         alpn: &["h2"],

@@ -22,10 +22,20 @@ pub(crate) fn wrap(
     alpn: &[&str],
     options: &Options<'_>,
 ) -> Result<(Arc<dyn Service>, Option<String>), ServeError> {
-    let (cert, key) = (options.get::<String>("tls_cert")?, options.get::<String>("tls_key")?);
-    if !options.on("tls")? && cert.is_none() && key.is_none() {
+    if !options.on("tls")?
+        && options.get::<String>("tls_cert")?.is_none()
+        && options.get::<String>("tls_key")?.is_none()
+    {
         return Ok((within, None));
     }
+    let (config, note) = config(alpn, options)?;
+    Ok((Arc::new(Tls { within, config }), note))
+}
+
+/// Returns the settings of TLS: with the certificate of the options, or with a generated one. Returns a note for the
+/// user if a certificate was generated.
+pub(crate) fn config(alpn: &[&str], options: &Options<'_>) -> Result<(ServerConfig, Option<String>), ServeError> {
+    let (cert, key) = (options.get::<String>("tls_cert")?, options.get::<String>("tls_key")?);
     let refused = |e: proto::ProtoError| ServeError::Combination(format!("TLS: {e}"));
     let read = |path: &String| {
         std::fs::read(path)
@@ -41,8 +51,7 @@ pub(crate) fn wrap(
         }
         _ => return Err(ServeError::Combination("TLS: give both --cert FILE and --key FILE, or neither".into())),
     };
-    let config = server_config(&chain, &key, alpn).map_err(refused)?;
-    Ok((Arc::new(Tls { within, config }), note))
+    Ok((server_config(&chain, &key, alpn).map_err(refused)?, note))
 }
 
 impl Service for Tls {

@@ -1,0 +1,72 @@
+//! HTTP/3 over QUIC: the same pages and files as the service `http`. The service has no I/O model, because connections
+//! share the sockets of their threads: each thread has one UDP socket, and the kernel chooses the socket by the addresses
+//! of a datagram (SO_REUSEPORT).
+
+mod worker;
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use proto::http3::{ServerPlan, ServerShard};
+use run::ServePlan;
+use sys::{socket, udp};
+
+use self::worker::Worker;
+use crate::server::Control;
+use crate::services::{http, tls};
+use crate::{Options, ServeError, Server, behaviours, listener};
+
+/// Default maximum number of concurrent streams of one connection.
+const STREAMS: u32 = 128;
+/// Size of each socket's buffers that is requested from the kernel, bytes. Many connections share a socket.
+const SOCKET_BUFFER_BYTES: usize = 4 << 20;
+/// Options of `http` and `h2` that have no meaning here.
+const WITHOUT_MEANING: &[&str] = &["events", "split_head", "congestion", "workers", "accept_every_ms"];
+
+/// Starts the server.
+pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
+    let options = Options::new(&plan.options)?;
+    refuse_options(plan)?;
+    let (config, note) = tls::config(&["h3"], &options)?;
+    let streams = options.get::<u32>("streams")?.filter(|streams| *streams > 0).unwrap_or(STREAMS);
+    let unfit = |e: proto::ProtoError| ServeError::Combination(format!("HTTP/3: {e}"));
+    let shared = ServerPlan::new(config, streams).map_err(unfit)?;
+    let (site, delays) = (http::pages(plan, &options)?, behaviours::delays(&options, plan.threads)?);
+    let control = Control::new(&plan.cpus, None);
+    let threads = plan.threads.max(1);
+    let (sockets, addr) = listener::open_each(&plan.listen, threads, &control, &|addr| open(addr, threads > 1))?;
+    // From here on, dropping `Server` stops the threads, even if an error occurs.
+    let mut server = Server::new(addr, "udp", control.clone());
+    note.into_iter().for_each(|note| server.note(note));
+    for socket in sockets {
+        let shard = ServerShard::new(&shared, site.clone());
+        let worker = Worker::new(shard, site.clone(), delays.clone(), socket, control.clone())?;
+        control.spawn("h3", move || worker.run())?;
+    }
+    Ok(server)
+}
+
+/// Refuses settings that other services have, instead of ignoring them.
+fn refuse_options(plan: &ServePlan) -> Result<(), ServeError> {
+    if plan.model != "auto" || !plan.strategy.is_empty() {
+        return Err(ServeError::Combination(
+            "h3 has no I/O models and no strategies; leave --model and --strategy out".into(),
+        ));
+    }
+    match WITHOUT_MEANING.iter().find(|name| plan.options.contains_key(**name)) {
+        Some(name) => Err(ServeError::Combination(format!("option {name} is not for h3; leave it out"))),
+        None => Ok(()),
+    }
+}
+
+/// Opens a socket. With `shares`, several sockets of this server share the port.
+fn open(addr: SocketAddr, shares: bool) -> sys::Result<OwnedFd> {
+    let fd = udp::socket(addr)?;
+    socket::set_reuse_port(&fd, shares)?;
+    udp::join_received(&fd)?;
+    // The kernel gives as much as its limits allow.
+    let _ = socket::set_recv_buffer(&fd, SOCKET_BUFFER_BYTES);
+    let _ = socket::set_send_buffer(&fd, SOCKET_BUFFER_BYTES);
+    socket::bind(&fd, addr)?;
+    Ok(fd)
+}
