@@ -27,6 +27,7 @@ mod process;
 pub mod queueing;
 mod remote;
 pub mod s_clients;
+mod served_over_udp;
 mod servers;
 mod slurm;
 mod two_hosts;
@@ -56,6 +57,7 @@ pub use process::{
     peak_kib, python_server, refusing, script_server, signal, signalled,
 };
 pub use remote::SshHosts;
+pub use served_over_udp::ServedOverUdp;
 pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
 pub use two_hosts::{Server, TwoHosts};

@@ -55,6 +55,20 @@ fn every_protocol_has_a_capacity_costs_and_a_verdict() {
     find("ws", &format!("ws://{}/", ws.addr), &[]);
 }
 
+/// The limit is planted: each request takes 1 ms of the server's only thread, so the capacity is below 1000 requests/s.
+#[test]
+fn http3_has_a_capacity_costs_and_a_verdict() {
+    let _alone = alone();
+    let mut command = Command::new(binary!());
+    command.args(["serve", "h3", "--option", "work_us=1000"]);
+    let server = testkit::ServedOverUdp::start(command);
+    let run = find("http3", &format!("h3://{}/", server.addr), &["--insecure", "--budget", "10s"]);
+    let findings = &run["findings"];
+    let rate = findings["capacity"]["rate"].as_f64().unwrap();
+    assert!((300.0..1000.0).contains(&rate), "{}", findings["capacity"]);
+    assert_eq!(findings["bottleneck"]["id"], "server-cpu", "{}", findings["bottleneck"]);
+}
+
 #[test]
 fn a_unix_socket_has_a_capacity_costs_and_a_verdict() {
     const SERVER: &str = r#"

@@ -9,6 +9,7 @@ mod greetings;
 mod groups;
 mod history;
 mod http2;
+mod http3;
 mod json_lines;
 mod kept;
 mod messages;

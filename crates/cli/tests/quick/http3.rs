@@ -1,0 +1,93 @@
+//! Tests of HTTP/3 against loadline's own server. loadline's counts must equal those of the server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Command;
+
+use serde_json::{Value, json as value};
+use testkit::{ServedOverUdp, alone, binary, json, loadline, total};
+
+fn serve(more: &[&str]) -> ServedOverUdp {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "h3"]).args(more);
+    ServedOverUdp::start(command)
+}
+
+fn load(url: &str, more: &[&str]) -> Value {
+    let mut args = vec!["load", url, "--insecure", "--duration", "400ms", "--warmup", "0s"];
+    args.extend(["--at-rest", "0s"]);
+    if !more.contains(&"--rate") {
+        args.extend(["--connections", "3"]);
+    }
+    args.extend(more);
+    json(binary!(), &args)
+}
+
+/// Both drivers, few and many streams, a body that is larger than a group of datagrams, and a new connection for each
+/// request. The test request of each load is one of the server's requests, and one of its connections.
+#[test]
+fn counts_equal_those_of_the_server() {
+    let _alone = alone();
+    let server = serve(&["--body-bytes", "20000"]);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("body"), vec![b'b'; 40_000]).unwrap();
+    let (body, url) = (dir.path().join("body").display().to_string(), format!("https://{}/page", server.addr));
+    let (mut requests, mut handshakes, mut attempted) = (0, 0, 0);
+    for more in [
+        &["--io", "epoll", "--streams", "10"][..],
+        &["--io", "auto", "--streams", "10"],
+        &["--streams", "4", "--body", &body],
+        &["--new-connections"],
+        &["--rate", "200"],
+    ] {
+        let run = load(&url, &[&["--http3"], more].concat());
+        let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
+        assert_eq!((&run["trials"][0]["errors"], sent), (&value!({}), completed), "{more:?}");
+        assert!(completed > 5 && total(&run, "bytes_received") > completed * 20_000, "{more:?}: {completed}");
+        assert!(run["trials"][0]["quic"]["rtt_us"].as_f64().is_some_and(|rtt_us| rtt_us > 0.0), "{}", run["trials"][0]);
+        requests += completed;
+        handshakes += total(&run, "handshakes");
+        attempted += total(&run, "attempted");
+    }
+    let (connections, answered) = server.stop();
+    assert_eq!(answered, requests);
+    // A load may end while a connection has its handshake, which the server may count or not.
+    assert!((handshakes..=attempted).contains(&connections), "{connections} of {handshakes} to {attempted}");
+}
+
+#[test]
+fn a_resumed_handshake_is_counted_apart() {
+    let _alone = alone();
+    let server = serve(&[]);
+    let run = load(&format!("h3://{}/", server.addr), &["--new-connections", "--resume", "on"]);
+    let [handshakes, resumed] = ["handshakes", "handshakes_resumed"].map(|count| total(&run, count));
+    // The first handshakes have no ticket of an earlier connection.
+    assert!(
+        resumed > 0 && resumed < handshakes && handshakes - resumed < handshakes.div_ceil(2),
+        "{resumed} {handshakes}"
+    );
+}
+
+#[test]
+fn what_a_user_did_wrong_is_said() {
+    let _alone = alone();
+    let refused = |url: &str, more: &[&str]| {
+        let args = [&["load", url, "--duration", "200ms", "--timeout", "1s"], more].concat();
+        let output = loadline(binary!(), &args);
+        assert!(!output.status.success(), "{url}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let server = serve(&[]);
+    let url = format!("h3://{}/", server.addr);
+    let untrusted = refused(&url, &[]);
+    assert!(untrusted.contains("certificate") && untrusted.contains("--insecure"), "{untrusted}");
+    let plain = refused(&format!("http://{}/", server.addr), &["--http3"]);
+    assert!(plain.contains("https://"), "{plain}");
+    server.stop();
+    let gone = refused(&url, &["--insecure"]);
+    assert!(gone.contains("nothing listens on this UDP port"), "{gone}");
+    // A port that takes datagrams and never answers.
+    let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let silence = refused(&format!("h3://{}/", silent.local_addr().unwrap()), &["--insecure"]);
+    assert!(silence.contains("no handshake of QUIC"), "{silence}");
+}
