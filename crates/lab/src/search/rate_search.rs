@@ -155,30 +155,6 @@ mod tests {
         assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
     }
 
-<<<<<<< ours
-    /// Overloads give the capacity, so more windows at the capacity would waste time. If the estimate falls, the
-    /// windows so far were beyond the capacity, so one more window shows the server at its capacity.
-    #[test]
-    fn a_search_that_uses_overloads_offers_the_capacity_once() {
-        let overloads = |rate| {
-            let estimate = judge::CapacityEstimate { rate, low: 0.9 * rate, high: 1.1 * rate, steep: 9.0, speeds: 0.0 };
-            Pooled { estimate, beyond: 1.2 * rate, windows: 3, of_overloads: true, left_out: None }
-        };
-        let mut search = RateSearch::new(1000.0, 0.03, false);
-        let mut windows = vec![(800.0, true), (1200.0, false)];
-        let mut next = |windows: &[(f64, bool)], rate| {
-            search.record(windows, Some(&overloads(rate)));
-            search.next().unwrap()
-        };
-        assert!((next(&windows, 950.0) - 950.0).abs() < 1e-9, "no window was near the capacity");
-        windows.push((950.0, true));
-        assert!((next(&windows, 1000.0) - 1140.0).abs() < 1e-9, "950/s is near 1000/s; 1200/s would be too far");
-        windows.push((1140.0, false));
-        assert!((next(&windows, 940.0) - 940.0).abs() < 1e-9, "950/s was beyond the capacity");
-    }
-
-=======
->>>>>>> theirs
     /// A rate failed while another program used the CPUs, which is known only after more windows.
     #[test]
     fn a_window_that_turns_out_to_be_spoiled_no_longer_limits_the_rates() {

@@ -391,8 +391,11 @@ impl Core {
 /// Returns the kind of failure that an error on an established connection means.
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
+        // A reset that follows a FIN of the server is reported as EPIPE, so the server has closed first. Source: Linux,
+        // tcp_reset() in net/ipv4/tcp_input.c.
+        Errno::PIPE => ErrorKind::ShortResponse,
         // A UDP socket reports that its server's port was closed as a refused connection.
-        Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED | Errno::CONNREFUSED => ErrorKind::Reset,
+        Errno::CONNRESET | Errno::CONNABORTED | Errno::CONNREFUSED => ErrorKind::Reset,
         Errno::TIMEDOUT => ErrorKind::ResponseTimeout,
         _ => ErrorKind::Other,
     }
