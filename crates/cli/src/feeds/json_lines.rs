@@ -186,6 +186,10 @@ struct TrialResult<'a> {
     rates: Rates,
     latency_us: Summary,
     first_byte_us: Summary,
+    connect_us: Summary,
+    handshake_us: Summary,
+    wait_us: Summary,
+    transfer_us: Summary,
 }
 
 impl<'a> RunResult<'a> {
@@ -212,6 +216,10 @@ impl<'a> TrialResult<'a> {
             rates: trial.rates,
             latency_us: trial.latency_us,
             first_byte_us: trial.first_byte_us,
+            connect_us: trial.connect_us,
+            handshake_us: trial.handshake_us,
+            wait_us: trial.wait_us,
+            transfer_us: trial.transfer_us,
         }
     }
 }

@@ -3,7 +3,11 @@
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// Label, kind and settings of a load test, which are set before it begins.
+/// Longest time from the first byte to the last of an answer that arrived in one piece, microseconds: the shortest time
+/// that a histogram stores.
+const ONE_PIECE_US: f64 = 0.001;
+
+/// Label, kind and settings of a trial, which are set before the trial is conducted.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     /// Label for readers, such as `32 connections`.
@@ -23,6 +27,10 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
     if part.histograms.get(first_byte) == part.histograms.get(AnswerTime::LastByte.histogram()) {
         part.histograms.remove(first_byte);
     }
+    let knows_wait = part.histograms.contains_key("wait");
+    if part.histograms.get("transfer").is_none_or(|transfer| transfer.quantile_us(1.0) <= ONE_PIECE_US) {
+        ["wait", "transfer"].iter().for_each(|name| drop(part.histograms.remove(*name)));
+    }
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
     let with_lost = |name: &str, lost: u64| {
@@ -36,6 +44,9 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         .map_or_else(Summary::default, |hist| run::censored_summary(hist, &part.service_unanswered, lost));
     let (rates, streams) = (rates(point, &intensity, &part), part.streams.unwrap_or_default());
     let same = part.histograms.get("service") == part.histograms.get("response");
+    // Without intended start times, a request starts at the moment it is sent, so service times and response times are
+    // the same.
+    let service_us = if same { latency_us } else { service };
     Trial {
         label: point.label.clone(),
         kind: point.kind,
@@ -53,9 +64,12 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         streams_open: if part.streams.is_some() { rates.concurrency } else { 0.0 },
         streams_stalled: streams.stalled,
         streams_broken: streams.broken,
-        // Without intended start times, a request starts at the moment it is sent, so service times and response times
-        // are the same.
-        service_us: if same { latency_us } else { service },
+        wait_us: match part.histograms.contains_key("wait") {
+            false if knows_wait => service_us,
+            _ => summary("wait"),
+        },
+        transfer_us: without_shortest(summary("transfer")),
+        service_us,
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
         connect_us: with_lost("connect", part.measured.errors.connects()),
@@ -94,6 +108,13 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         notes: part.notes,
         ..Trial::default()
     }
+}
+
+/// Returns a summary in which the shortest time that a histogram stores is 0. It stands for answers in one piece.
+fn without_shortest(mut times: Summary) -> Summary {
+    let Summary { min, p50, p90, p99, p99_9, max, .. } = &mut times;
+    [min, p50, p90, p99, p99_9, max].into_iter().filter(|us| **us <= ONE_PIECE_US).for_each(|us| *us = 0.0);
+    times
 }
 
 fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
@@ -159,6 +180,30 @@ mod tests {
         let all = ["mean", "p50", "p90", "p99", "p99_9", "max"];
         assert_eq!(open(&trial.connect_us), all, "half of the connects failed");
         assert_eq!(trial.blocked_us, Summary::default());
+    }
+
+    /// A first agent has answers in one piece, a second one an answer in several.
+    #[test]
+    fn the_parts_of_a_response_time_are_known_if_any_answer_came_in_pieces() {
+        let of = |times_ms: &[u64]| {
+            let mut hist = Hist::new();
+            times_ms.iter().for_each(|ms| hist.record_ns(ms * 1_000_000));
+            hist
+        };
+        let named = |wait: &[u64], transfer: &[u64]| {
+            let mut part = part();
+            let names = ["wait", "transfer", "service"].map(str::to_owned);
+            part.histograms.extend(names.into_iter().zip([of(wait), of(transfer), of(&[2, 9])]));
+            super::trial(&Point::default(), &[&Intensity::default()], part, Window::default())
+        };
+        let whole = named(&[2, 9], &[0, 0]);
+        assert!(whole.wait_us == whole.service_us && whole.wait_us.count == 2 && whole.transfer_us.is_empty());
+        assert!(!whole.histograms.contains_key("wait") && !whole.histograms.contains_key("transfer"));
+        let parted = named(&[2, 4], &[0, 5]);
+        assert_eq!([parted.wait_us.max, parted.transfer_us.max].map(|us| (us / 1e3).round()), [4.0, 5.0]);
+        assert_eq!(parted.transfer_us.min, 0.0);
+        let earlier = super::trial(&Point::default(), &[], part(), Window::default());
+        assert!(earlier.wait_us.is_empty() && earlier.transfer_us.is_empty());
     }
 
     #[test]

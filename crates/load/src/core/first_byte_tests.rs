@@ -1,4 +1,4 @@
-//! Tests of the measured time to the first byte of an answer.
+//! Tests of the measured time to the first byte of an answer, and of the time from there to the last byte.
 
 use super::test_wire::Fixture;
 use run::Hist;
@@ -20,4 +20,6 @@ fn the_first_byte_of_an_answer_in_pieces_is_timed() {
     let part = fixture.part();
     let [first, last] = ["first_byte", "response"].map(|name| ends_ms(&part.histograms[name]));
     assert_eq!((first, last), ([3.0, 10.0], [10.0, 10.0]));
+    let [wait, transfer] = ["wait", "transfer"].map(|name| ends_ms(&part.histograms[name]));
+    assert_eq!((wait, transfer), ([3.0, 10.0], [0.0, 7.0]));
 }

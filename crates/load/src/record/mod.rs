@@ -3,6 +3,7 @@
 
 mod hung_ages;
 mod part;
+mod pieces;
 mod streams;
 mod unanswered;
 
@@ -11,6 +12,7 @@ use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes
 use sys::clock;
 
 use self::hung_ages::HungAges;
+use self::pieces::PieceTimes;
 pub(crate) use self::streams::StreamRecord;
 use crate::addresses::Addresses;
 use crate::answers_before_close::AnswersBeforeClose;
@@ -67,9 +69,8 @@ pub(crate) struct Record {
     pub(crate) response: Hist,
     /// Time from the send of a request to the last byte of its answer. `None` if this time would equal `response`.
     pub(crate) service: Option<Hist>,
-    /// Time until the first byte of the answer. The time to the first byte starts at the same moment as the time in
-    /// `response`.
-    first_byte: Hist,
+    /// Times of the answers in `response` that arrived in several pieces.
+    pieces: PieceTimes,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
@@ -144,7 +145,7 @@ impl Record {
             coarse: Box::new([0; CoarseHist::BUCKETS]),
             response: Hist::new(),
             service: keeps.service.then(Hist::new),
-            first_byte: Hist::new(),
+            pieces: PieceTimes::new(keeps.service),
             blocked: Hist::new(),
             start_error: Hist::new(),
             connect: Hist::new(),
@@ -224,13 +225,14 @@ impl Record {
                 self.begin = edge;
                 self.end = None;
                 self.in_flight_ns = 0;
-                [&mut self.response, &mut self.first_byte, &mut self.blocked, &mut self.start_error, &mut self.connect]
+                [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
                     .into_iter()
                     .chain([&mut self.unanswered, &mut self.refused, &mut self.under_way, &mut self.carried_in])
                     .chain(self.service.as_mut())
                     .chain(self.handshake.as_mut())
                     .chain(self.handshake_resumed.as_mut())
                     .for_each(Hist::clear);
+                self.pieces.clear();
                 self.classes.open();
                 self.streams.iter_mut().for_each(|streams| streams.open());
                 self.addresses.open();
@@ -439,8 +441,9 @@ impl Record {
                 return self.refused.record_ns(took_ns);
             }
             self.response.record_ns(took_ns);
-            let first_ns = if request.first_byte_ns == 0 { now_ns } else { request.first_byte_ns };
-            self.first_byte.record_ns(first_ns.saturating_sub(request.start.intended_ns));
+            if request.first_byte_ns != 0 {
+                self.pieces.record(now_ns, request);
+            }
             if let Some(service) = &mut self.service {
                 service.record_ns(now_ns.saturating_sub(request.start.sent_ns));
             }

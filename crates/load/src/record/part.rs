@@ -51,15 +51,16 @@ impl Record {
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());
         let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
+        let of_pieces = self.pieces.into_hists(&self.response, &service);
         let always = [
             ("response", self.response),
-            ("first_byte", self.first_byte),
             ("service", service),
             ("blocked", self.blocked),
             ("start_error", self.start_error),
             ("connect", self.connect),
         ];
-        let always = always.into_iter().chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
+        let always =
+            always.into_iter().chain(of_pieces).chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
         let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter();
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
         let (streams, of_streams) = self.streams.map(|streams| streams.into_part()).unzip();

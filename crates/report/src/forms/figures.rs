@@ -98,7 +98,13 @@ const HANDSHAKE: Times =
 /// Times to the first byte. Runs of earlier loadline versions do not have times to the first byte.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
-/// Times of event streams. Only runs that read answers as streams of events have these times.
+/// Parts of the time from a send to the last byte. Only runs with answers that arrived in several pieces have them.
+const SEND_PARTS: &[Times] = &[
+    ("wait", "Time from the actual send to the first byte.", |t| &t.wait_us),
+    ("transfer", "Time from the first byte to the last.", |t| &t.transfer_us),
+];
+
+/// Times of event streams. Only runs that request streams have them.
 const STREAM_TIMES: &[Times] = &[
     ("first_event", "Time to the first event of a stream from the intended start.", |t| &t.first_event_us),
     ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),
@@ -115,8 +121,11 @@ pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)
 pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     let handshakes = run.trials.iter().any(|t| !t.handshake_us.is_empty());
     let first_bytes = run.trials.iter().any(|t| !t.first_byte_us.is_empty());
+    let in_pieces = run.trials.iter().any(|t| !t.transfer_us.is_empty());
+    let parts = if in_pieces { SEND_PARTS } else { &[] };
     let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_TIMES);
-    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE)).chain(first_bytes.then_some(&FIRST_BYTE)).chain(of_streams)
+    let first_byte = first_bytes.then_some(&FIRST_BYTE);
+    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE)).chain(first_byte).chain(parts).chain(of_streams)
 }
 
 /// A count of a request class: its name, its description, and the function that returns it.

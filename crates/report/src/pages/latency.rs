@@ -80,6 +80,8 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
         let kinds = [
             ("response", &t.latency_us),
             ("first byte", &t.first_byte_us),
+            ("wait", &t.wait_us),
+            ("transfer", &t.transfer_us),
             ("first event", &t.first_event_us),
             ("gap", &t.gap_us),
             ("service", &t.service_us),
@@ -90,6 +92,7 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
         let kept = kinds
             .into_iter()
             .filter(|(kind, s)| s.count > 0 && (*kind == "response" || *s != &t.latency_us))
+            .filter(|(kind, s)| *kind != "wait" || *s != &t.service_us)
             .map(|(kind, s)| row(&load, kind, s));
         kept.collect::<Vec<_>>()
     });

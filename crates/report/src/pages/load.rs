@@ -1,11 +1,11 @@
 //! Result of `loadline load`: the main figures of a load that the user chose. The page of a single load shows no
 //! capacity, because loadline tried no other load.
 
-use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
+use run::{Breach, BreachKind, Intensity, Outcome, Run, SummaryFigure, Trial};
 
 use super::answered::{asked, of_load, single};
-use super::times::{percentiles, time_in_words};
-use super::{course, cpus, first_failures, limited, rate, server_acts, spread, statuses, streams};
+use super::times::percentiles;
+use super::{course, cpus, first_failures, limited, parts, rate, server_acts, spread, statuses, streams};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
@@ -21,7 +21,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
     let times = [latency(trial, run.plan.load.new_connections)].into_iter().chain(first_byte(trial));
-    let times = times.chain(streams::lines(run, trial));
+    let times = times.chain(parts::line(run, trial)).chain(streams::lines(run, trial));
     let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
@@ -174,27 +174,25 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     }
     let open = matches!(trial.intensity, Intensity::Open { .. } | Intensity::SClients { .. });
     let since = match (open, new_connections) {
-        (true, false) => "from the intended start".into(),
-        (true, true) => format!("from the intended start{}", connecting(trial)),
-        (false, true) => format!("from the connect{}", connecting(trial)),
-        (false, false) => "from the send".into(),
+        (true, false) => "from the intended start",
+        (true, true) => "from the intended start, with the connect",
+        (false, true) => "from the connect",
+        (false, false) => "from the send",
     };
     use SummaryFigure::{Max, P50, P90, P99, P999};
     let told = percentiles(response, &[P50, P90, P99, P999, Max]);
     AnswerLine::new("Latency", told, format!("({since})")).leading("latency")
 }
 
-/// Returns the line with percentiles of the time to the first byte, and with the mean time from the first byte to the
-/// last. Returns `None` if times to the first byte are unknown, or if their percentiles equal the percentiles of the
-/// response time, as with short answers.
+/// Returns the line with percentiles of the time to the first byte, and of the time from the first byte to the last. Returns `None` if these times are unknown, or if the percentiles equal those of the response time, as for
+/// short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
     if first.count == 0 || told(first) == told(last) {
         return None;
     }
-    let transfer = quantity(last.mean - first.mean, Unit::Micros);
-    Some(AnswerLine::new("First byte", told(first), format!("(then {transfer} on average to the last byte)")))
+    Some(AnswerLine::new("First byte", told(first), parts::transfer(trial)))
 }
 
 /// Returns the numbers of requests and of connections.
@@ -213,16 +211,6 @@ fn counts(trial: &Trial) -> KeyFigure {
 fn acts(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(&run.plan.load.protocol, trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
-}
-
-/// Returns the medians of connect time and handshake time, which are part of the response time if each request has its
-/// own connection.
-fn connecting(trial: &Trial) -> String {
-    let part = |name: &str, times: &Summary| match times.count {
-        0 => String::new(),
-        _ => format!(", {name} {}", time_in_words(times.figure(SummaryFigure::P50))),
-    };
-    format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }
 
 /// Returns the line about errors: the share of failed requests in the measured window, and the number of failures in

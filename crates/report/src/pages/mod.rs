@@ -28,6 +28,7 @@ mod latency;
 mod limited;
 mod load;
 mod over_time;
+mod parts;
 mod pick;
 mod plan;
 mod proof;

@@ -149,6 +149,14 @@ pub struct Trial {
     /// by the timeout, or without the event that ends a stream.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_broken: u64,
+    /// Wait: from the moment of sending to the first byte. If every answer arrived in one piece, this summary equals
+    /// `service_us`, and `histograms` has neither `wait` nor `transfer`. Absent in runs of earlier versions.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub wait_us: Summary,
+    /// Transfer: from the first byte of an answer to the last; 0 for an answer that arrived in one piece. Absent if
+    /// every answer did, and in runs of earlier versions.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub transfer_us: Summary,
     /// Service time: from the moment of sending to the last byte.
     pub service_us: Summary,
     /// Time in which the generator was ready to send but could not send.

@@ -309,12 +309,11 @@ pub struct LoadPart {
     /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Histograms of the measured window: `response`, `first_byte`, `service`, `blocked`, `start_error`, `connect`.
-    /// With handshakes, the map also contains the histogram `handshake`, and `handshake_resumed` for resumed sessions.
-    /// The histogram `unanswered` contains the time until the failure of each failed request. The histogram `refused`
-    /// contains the time until each answer with an unexpected status. The histogram `under_way` contains the ages of
-    /// the requests without a response at the end of the window. The histogram `carried_in` contains the ages of the
-    /// requests in flight at the start of the window. With streams of events, the map also contains the histograms
+    /// Histograms of the measured window: `response`, `first_byte`, `wait`, `transfer`, `service`, `blocked`,
+    /// `start_error`, `connect`. With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions.
+    /// `unanswered` holds the time until the failure of each failed request. `refused` holds the time until each answer
+    /// with an unexpected status. `under_way` holds the ages of requests without a response at the end of the window.
+    /// `carried_in` holds the ages of requests in flight at the start of the window. With streams of events, also
     /// `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
