@@ -22,5 +22,6 @@ pub use search::{DuetMode, GENERATOR_ALONE, InTurns, InTurnsPlan, find, in_turns
 pub use size::{SizeSetup, measure_sizes, search_s_of_step};
 pub use trial::{
     BudgetClock, CommandServer, HostsSetup, Lab, LiveProgress, Load, Nobody, Point, Receiver, ServerCommand,
-    TargetSetup, Watch, cold, load, merged, own_program, resolve, start_server, start_servers, target, watch_server,
+    TargetSetup, Watch, call_types, cold, load, merged, own_program, resolve, start_server, start_servers, target,
+    watch_server,
 };

@@ -1,8 +1,17 @@
-//! Parts of a gRPC response over HTTP/2: messages with their lengths, and the text of a status. Source: "gRPC over
-//! HTTP2".
+//! Parts of a gRPC call over HTTP/2: messages with their lengths, and the text of a status. Source: "gRPC over HTTP2".
 
-/// Reader of the messages in a body that arrives in pieces of any size. Each message has a prefix: one byte that is 1
-/// if the message is compressed, and then four bytes with the message's length.
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+/// Length of the prefix of a message, bytes: one byte that is 1 if the message is compressed, and four bytes with the
+/// message's length.
+const PREFIX_BYTES: usize = 5;
+
+/// Reader of the messages in a body that arrives in pieces of any size. Each message has a prefix (see
+/// [`PREFIX_BYTES`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
     /// Number of bytes of the current message's prefix that have arrived.
@@ -12,11 +21,13 @@ pub(crate) struct Messages {
     /// Number of bytes of the message that are still to come.
     left: u32,
     is_wrong: bool,
+    /// True if any message is compressed.
+    has_compressed: bool,
 }
 
 impl Messages {
     /// State before the first message.
-    pub(crate) const NONE: Self = Self { prefix: 0, length: 0, left: 0, is_wrong: false };
+    pub(crate) const NONE: Self = Self { prefix: 0, length: 0, left: 0, is_wrong: false, has_compressed: false };
 
     /// Reads a piece of the body, and calls `message_ends` for each message that ends in this piece.
     pub(crate) fn read(&mut self, mut piece: &[u8], mut message_ends: impl FnMut()) {
@@ -31,11 +42,14 @@ impl Messages {
                 continue;
             }
             match self.prefix {
-                0 => (self.is_wrong, self.length) = (self.is_wrong || byte > 1, 0),
+                0 => {
+                    (self.is_wrong, self.length) = (self.is_wrong || byte > 1, 0);
+                    self.has_compressed |= byte == 1;
+                }
                 _ => self.length = self.length << 8 | u32::from(byte),
             }
             self.prefix += 1;
-            if self.prefix == 5 {
+            if usize::from(self.prefix) == PREFIX_BYTES {
                 (self.prefix, self.left) = (0, self.length);
                 if self.length == 0 {
                     message_ends();
@@ -48,6 +62,67 @@ impl Messages {
     /// Returns true if the last message of the body was complete, and the compression byte of every message was 0 or 1.
     pub(crate) const fn are_whole(self) -> bool {
         self.prefix == 0 && self.left == 0 && !self.is_wrong
+    }
+
+    /// Returns true if any message was compressed.
+    pub(crate) const fn has_compressed(self) -> bool {
+        self.has_compressed
+    }
+}
+
+/// Reason why the messages of a body cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// The body ends within a message, or a prefix is wrong.
+    #[error("a message of gRPC is not as long as its prefix says")]
+    Length,
+    /// A message is marked as compressed, but it is no gzip data.
+    #[error("a message of gRPC is marked as compressed, but it is no gzip data")]
+    NoGzip,
+    /// The messages are larger than the limit of the caller.
+    #[error("the messages of gRPC are larger than a limit of loadline")]
+    Limit,
+}
+
+/// Returns a message with its prefix, compressed with gzip if `gzip` is true. Fails if the message is too long for the
+/// prefix: gRPC has messages of at most 4 GiB.
+pub fn framed(message: &[u8], gzip: bool) -> Result<Vec<u8>, MessageError> {
+    let mut body = vec![u8::from(gzip), 0, 0, 0, 0];
+    if gzip {
+        let mut encoder = GzEncoder::new(&mut body, Compression::default());
+        // Writing to memory cannot fail.
+        encoder.write_all(message).and_then(|()| encoder.finish().map(drop)).map_err(|_| MessageError::Limit)?;
+    } else {
+        body.extend_from_slice(message);
+    }
+    let length = u32::try_from(body.len() - PREFIX_BYTES).map_err(|_| MessageError::Limit)?;
+    body[1..PREFIX_BYTES].copy_from_slice(&length.to_be_bytes());
+    Ok(body)
+}
+
+/// Returns the messages of a complete body, decompressed. All messages together may have at most `max_bytes` bytes.
+pub fn messages(mut body: &[u8], max_bytes: usize) -> Result<Vec<Vec<u8>>, MessageError> {
+    let (mut found, mut room) = (Vec::new(), max_bytes);
+    while let Some((prefix, rest)) = body.split_first_chunk::<PREFIX_BYTES>() {
+        let [mark, length @ ..] = *prefix;
+        let length = u32::from_be_bytes(length) as usize;
+        let message = rest.get(..length).filter(|_| mark <= 1).ok_or(MessageError::Length)?;
+        let message = if mark == 1 { decompressed(message, room)? } else { message.to_vec() };
+        room = room.checked_sub(message.len().max(1)).ok_or(MessageError::Limit)?;
+        found.push(message);
+        body = &rest[length..];
+    }
+    if body.is_empty() { Ok(found) } else { Err(MessageError::Length) }
+}
+
+/// Decompresses gzip data. The result may have at most `max_bytes` bytes, because a short text can expand to gigabytes.
+fn decompressed(message: &[u8], max_bytes: usize) -> Result<Vec<u8>, MessageError> {
+    let mut plain = Vec::new();
+    let read = MultiGzDecoder::new(message).take(max_bytes as u64 + 1).read_to_end(&mut plain);
+    match read {
+        Ok(n) if n > max_bytes => Err(MessageError::Limit),
+        Ok(_) => Ok(plain),
+        Err(_) => Err(MessageError::NoGzip),
     }
 }
 
@@ -82,6 +157,22 @@ mod tests {
                 assert!(!is_whole(wrong, cut), "{wrong:?}");
             }
         }
+    }
+
+    #[test]
+    fn messages_are_compressed_and_decompressed_within_a_limit() {
+        let zeros = vec![0; 100_000];
+        let body = [framed(&zeros, true).unwrap(), framed(b"plain", false).unwrap()].concat();
+        assert!(body.len() < 1000 && body[..2] == [1, 0]);
+        assert_eq!(messages(&body, 200_000).unwrap(), [zeros, b"plain".to_vec()]);
+        assert_eq!(messages(&body, 99_999), Err(MessageError::Limit));
+        assert_eq!(messages(&[1, 0, 0, 0, 2, 7, 7], 9), Err(MessageError::NoGzip));
+        for cut in [&[0, 0, 0][..], &[0, 0, 0, 0, 2, 7], &[2, 0, 0, 0, 0]] {
+            assert_eq!(messages(cut, 9), Err(MessageError::Length));
+        }
+        let empty = [0; 50];
+        assert_eq!(messages(&empty, 9), Err(MessageError::Limit), "each message takes memory, even an empty one");
+        assert_eq!(messages(&empty, 10).unwrap().len(), 10);
     }
 
     #[test]

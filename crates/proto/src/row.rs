@@ -117,12 +117,16 @@ pub struct Flag {
 pub enum FlagValue {
     /// Any text is allowed.
     Text(fn(&mut Protocol, &str)),
+    /// Any text is allowed, and the flag may be repeated.
+    Texts(fn(&mut Protocol, &str)),
+    /// The value is a time, which the function gets in seconds.
+    Seconds(fn(&mut Protocol, f64)),
     /// The value is a number of bytes.
     Bytes(fn(&mut Protocol, u64)),
     /// The value is a number up to 65535, such as a status.
     Number(fn(&mut Protocol, u16)),
     /// The flag's argument consists of a name and a value, as in a header; the flag may be repeated.
     Pair(fn(&mut Protocol, &str, &str)),
-    /// The flag has no value, and selects another protocol.
+    /// The flag has no value. It selects another protocol, or switches a setting on.
     Switch(fn(&mut Protocol)),
 }

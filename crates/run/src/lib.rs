@@ -77,6 +77,7 @@ pub use plan::cluster::{CLUSTER_SLOTS, ClusterSlots, MAX_CLUSTER_RANGES};
 pub use plan::cold::{ColdPart, ColdPlan};
 pub use plan::error::PlanError;
 pub use plan::expectation::{EXPECTABLE_FIGURES, Expectation, ExpectationResult, ExpectedUnit};
+pub use plan::grpc::GrpcPlan;
 pub use plan::hosts::HostPlan;
 pub use plan::intensity::{Arrival, Intensity, Pace, Stage, ThinkTime};
 pub use plan::load::{Io, LoadPlan};
@@ -159,7 +160,7 @@ pub use visible::{is_invisible, visible};
 pub use wire::agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
 pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};
 pub use wire::observer::{CpuUse, Observed, ObserverSpec, Role};
-pub use wire::question::{ServerAnswer, ServerQuestion, TestResponse};
+pub use wire::question::{EncodedCall, MAX_MESSAGES, ServerAnswer, ServerQuestion, TestResponse};
 pub use wire::watch::{WatchSpec, WatchedHost};
 pub use wire::{
     AgentCommand, AgentReport, Hello, MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, SILENCE_TIMEOUT_S, WIRE_VERSION,

@@ -134,7 +134,7 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let _alone = alone();
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
-    let (mut sent, mut came) = (0, Vec::new());
+    let (mut sent, mut came) = (0, Vec::<(u32, _)>::new());
     // So many frames are on their way that the line stays full even while this thread has no CPU. If this thread reads
     // the socket late, the socket drops datagrams. However, the numbers of the received datagrams show how many frames
     // have passed the line.

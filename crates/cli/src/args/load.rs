@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use clap::Args;
-use run::{Intensity, Io, LoadPlan, Plan, ThinkTime};
+use run::{Intensity, Io, LoadPlan, Plan, Protocol, ThinkTime};
 
 use super::rows::{self, io};
 use super::stream::StreamArgs;
@@ -76,10 +76,19 @@ impl LoadArgs {
         put(&mut load.timeout_s, self.timeout);
         put(&mut load.connect_timeout_s, self.connect_timeout);
         self.stream.apply(load);
+        self.apply_deadline(load);
         self.apply_intensity(load);
         put(&mut plan.observe.interval_s, self.interval);
         put(&mut plan.observe.at_rest_s, self.at_rest);
         check_together(&plan.load)
+    }
+
+    /// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A stream has
+    /// no such deadline, because `--timeout` is then the longest wait for an event.
+    fn apply_deadline(&self, load: &mut LoadPlan) {
+        if let (Protocol::Grpc(call), None) = (&mut load.protocol, &load.stream) {
+            call.deadline_s = call.deadline_s.or(self.timeout);
+        }
     }
 
     fn apply_intensity(&self, load: &mut LoadPlan) {
@@ -132,6 +141,19 @@ fn think(text: &str) -> Result<ThinkTime, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_timeout_is_the_deadline_of_a_call_but_not_of_a_stream() {
+        let deadline_s = |own: Option<f64>, stream: Option<run::StreamPlan>| {
+            let protocol = Protocol::Grpc(run::GrpcPlan { deadline_s: own, ..run::GrpcPlan::default() });
+            let mut load = LoadPlan { protocol, stream, ..LoadPlan::default() };
+            LoadArgs { timeout: Some(2.0), ..LoadArgs::default() }.apply_deadline(&mut load);
+            let Protocol::Grpc(call) = load.protocol else { panic!("the protocol changed") };
+            call.deadline_s
+        };
+        assert_eq!((deadline_s(None, None), deadline_s(Some(0.1), None)), (Some(2.0), Some(0.1)));
+        assert_eq!(deadline_s(None, Some(run::StreamPlan::default())), None);
+    }
 
     #[test]
     fn two_processes_belong_to_s_clients() {

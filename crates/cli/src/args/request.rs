@@ -39,6 +39,10 @@ impl RequestArgs {
                 FlagValue::Switch(set) if self.is_set(flag) => set(protocol),
                 FlagValue::Switch(_) => {}
                 FlagValue::Text(set) => self.one::<String>(flag).into_iter().for_each(|text| set(protocol, text)),
+                FlagValue::Texts(set) => {
+                    self.0.get_many::<String>(flag.name).into_iter().flatten().for_each(|text| set(protocol, text));
+                }
+                FlagValue::Seconds(set) => self.one(flag).into_iter().for_each(|seconds| set(protocol, *seconds)),
                 FlagValue::Bytes(set) => self.one(flag).into_iter().for_each(|bytes| set(protocol, *bytes)),
                 FlagValue::Number(set) => self.one(flag).into_iter().for_each(|number| set(protocol, *number)),
                 FlagValue::Pair(set) => {
@@ -160,6 +164,8 @@ fn arg(flag: &Flag) -> Arg {
     let arg = if let Some(letter) = flag.short { arg.short(letter) } else { arg };
     match flag.set {
         FlagValue::Text(_) => arg,
+        FlagValue::Texts(_) => arg.action(ArgAction::Append),
+        FlagValue::Seconds(_) => arg.value_parser(units::seconds),
         FlagValue::Bytes(_) => arg.value_parser(units::bytes),
         FlagValue::Number(_) => arg.value_parser(value_parser!(u16)),
         FlagValue::Pair(_) => arg.action(ArgAction::Append),

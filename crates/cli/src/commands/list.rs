@@ -1,7 +1,9 @@
-//! `loadline list`: prints all tables or one table, or writes the generated pages of docs/.
+//! `loadline list`: prints all tables or one table, prints the services of a gRPC server, or writes the generated pages
+//! of docs/.
 
 use std::path::PathBuf;
 
+use super::list_grpc::{self, GrpcArgs};
 use crate::args::Names;
 use crate::tables::{TABLES, Table};
 use crate::{Exit, docs, output};
@@ -18,10 +20,15 @@ pub(crate) struct Args {
     /// Write the generated pages of docs/ into a directory
     #[arg(long, value_name = "DIR")]
     write_docs: Option<PathBuf>,
+    #[command(flatten)]
+    grpc: GrpcArgs,
 }
 
-/// Prints the tables, or writes the pages of docs/.
+/// Prints the tables or the services of a gRPC server, or writes the pages of docs/.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if args.grpc.is_given() {
+        return list_grpc::run(&args.grpc);
+    }
     if let Some(dir) = &args.write_docs {
         for page in docs::PAGES {
             let file = dir.join(page.file);

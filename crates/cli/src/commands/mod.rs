@@ -11,6 +11,7 @@ mod import;
 mod judge;
 mod lab;
 mod list;
+mod list_grpc;
 mod load;
 mod man;
 mod probe;

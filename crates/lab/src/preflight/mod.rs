@@ -1,22 +1,23 @@
 //! Test request before any load, which checks that the server speaks the protocol. If the server does not speak the
 //! protocol, the user gets one precise sentence at once instead of a million errors later.
 
+pub(crate) mod calls;
 mod cluster;
 mod exchange;
 mod explain;
 mod look_up;
+mod one_exchange;
+mod reflection;
 mod response_text;
 mod stream;
 mod test_response;
 
 use std::io::ErrorKind;
-use std::time::{Duration, Instant};
 
 use run::{Address, ClusterSlots, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
 
-use self::exchange::Exchange;
 pub(crate) use self::look_up::{look_up, not_found};
-use self::response_text::Answer;
+use self::one_exchange::{connect_timeout, exchanged};
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
@@ -25,49 +26,10 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one exchange of request and answer. Returns the exchange, and true if the status was unexpected. The error
-/// message is a sentence with advice. If no answer came in time, the message ends with `wait_advice`.
-fn exchanged(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<(Exchange, bool), String> {
-    let revealed = plan.revealed();
-    let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
-    let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
-    // An unreadable file is reported before connecting.
-    let client =
-        proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref()).map_err(unprepared)?;
-    let begin = Instant::now();
-    let stream = connect(addr, over_udp(plan), connect_timeout(plan))
-        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
-    let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
-    let answered = proto::spec(&plan.protocol).answers;
-    let mut exchange = Exchange {
-        stream,
-        begin,
-        deadline: begin + patience,
-        took: Duration::ZERO,
-        answer: Answer::default(),
-        bytes: 0,
-        bytes_sent: 0,
-        answer_bytes: 0,
-        request_begun: false,
-        handshake_bytes: 0,
-        handshakes: 0,
-        status: 0,
-        said: None,
-    };
-    // In a protocol without answers, only the connection can be tested.
-    let done = if answered { exchange.run(client.sessions(1).session(0)) } else { Ok(false) };
-    if !answered {
-        exchange.took = begin.elapsed();
-    }
-    let unexpected = done.map_err(|e| {
-        run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan, wait_advice)))
-    })?;
-    Ok((exchange, unexpected))
-}
-
 /// Makes one exchange (see [`exchanged`]), and returns its result without secrets.
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
-    let (mut exchange, unexpected) = exchanged(addr, plan, wait_advice)?;
+    let (mut exchange, unexpected) = exchanged(addr, plan, wait_advice, calls::max_kept_bytes(plan))?;
+    calls::check_answer(plan, &exchange, unexpected)?;
     let answered = proto::spec(&plan.protocol).answers;
     // A server's answer may contain secrets that the plan does not know.
     let scrub = |text: String| run::hide_tokens(&plan.secrets.scrub(&text));
@@ -106,6 +68,12 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
     if question == ServerQuestion::ClusterSlots {
         return ServerAnswer { cluster: cluster_slots(addr, plan), ..ServerAnswer::default() };
     }
+    if question == ServerQuestion::EncodedCall {
+        return match calls::encoded(addr, plan) {
+            Ok(call) => ServerAnswer { call: Some(call), ..ServerAnswer::default() },
+            Err(why) => ServerAnswer { error: Some(plan.secrets.scrub(&why)), ..ServerAnswer::default() },
+        };
+    }
     let response = match question {
         ServerQuestion::StillAnswers => request(addr, plan, ""),
         _ => test_request(addr, plan),
@@ -124,17 +92,8 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
 /// not answer.
 fn cluster_slots(addr: &Address, plan: &LoadPlan) -> Vec<ClusterSlots> {
     let (Some(question), Some(server)) = (cluster::question(plan), addr.inet()) else { return Vec::new() };
-    let answer = exchanged(addr, &question, "");
+    let answer = exchanged(addr, &question, "", None);
     answer.map_or_else(|_| Vec::new(), |(exchange, _)| cluster::slots(&exchange.answer.0, server.ip()))
-}
-
-/// Returns true if the protocol of the plan is spoken over UDP.
-fn over_udp(plan: &LoadPlan) -> bool {
-    proto::spec(&plan.protocol).datagrams
-}
-
-fn connect_timeout(plan: &LoadPlan) -> Duration {
-    Duration::from_secs_f64(plan.connect_timeout_s.clamp(0.001, 3600.0))
 }
 
 /// Returns true if connects are neither accepted nor refused within the plan's timeout, as if the accept queue were
@@ -149,6 +108,7 @@ mod tests {
     use super::*;
     use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
+    use std::time::Duration;
 
     /// Timeout, seconds, that is longer than any answer takes on any machine.
     const PATIENT: f64 = 20.0;

@@ -43,6 +43,11 @@ impl Answer {
         self.0.split_at(end)
     }
 
+    /// Returns the bytes of the body that were kept.
+    pub(super) fn kept_body(&self) -> &[u8] {
+        self.halves().1
+    }
+
     /// Returns the target of a redirect; `None` if the answer is no redirect.
     pub(super) fn redirect(&self) -> Option<String> {
         let head = String::from_utf8_lossy(self.halves().0).into_owned();

@@ -4,6 +4,7 @@ mod addresses;
 mod asker;
 mod backlog;
 mod budget_clock;
+mod calls;
 mod cluster;
 pub mod cold;
 mod collected_parts;
@@ -34,6 +35,7 @@ mod watch;
 mod watch_server;
 
 pub use budget_clock::BudgetClock;
+pub use calls::call_types;
 pub use command_server::{CommandServer, ServerCommand};
 pub use conduct::Load;
 pub use lab::{Lab, own_program};

@@ -16,7 +16,7 @@ use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::asker::Asker;
 use crate::trial::own_server::start_server;
-use crate::trial::{addresses, cluster, put_back, target};
+use crate::trial::{addresses, calls, cluster, put_back, target};
 use crate::{Host, Lab, LabError, Load, Local, preflight};
 
 /// Everything that the load tests of a run against one server need.
@@ -106,12 +106,13 @@ impl TargetSetup {
         load.tls =
             found.tls_name.clone().map(|server_name| TlsPlan { server_name, ..load.tls.take().unwrap_or_default() });
         cluster::join(lab, &mut found, &mut load, &asker)?;
+        calls::encode(lab, &found.addr, &mut load, &asker)?;
         if load.tls.as_ref().is_some_and(|tls| tls.insecure) {
             lab.note(INSECURE);
         }
         lab.run.plan.load.tls = load.tls.clone();
         lab.run.plan.load.addresses.clone_from(&load.addresses);
-        lab.run.plan.load.protocol = load.protocol.clone();
+        lab.run.plan.load.protocol = load.protocol.clone().abridged();
         let first_s = test_request(lab, &asker, &found.addr, &load)?;
         if !plan.hosts.is_empty() {
             return Self::elsewhere(lab, hosts, (found.addr, load, first_s));

@@ -20,7 +20,15 @@ pub struct Page {
     coded: OnceLock<[Vec<u8>; 2]>,
     /// Status of gRPC; `None` for other answers.
     grpc: Option<u16>,
+    /// Function that answers each message of a gRPC call; `None` if the answer is always the body.
+    by_message: Option<MessageAnswer>,
 }
+
+/// Function that makes the answer to a message of gRPC.
+type MessageAnswer = Box<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
+
+/// Header lines of each gRPC answer.
+const GRPC_FIELDS: &str = "Content-Type: application/grpc\r\n";
 
 /// The heads of a page during one second, one for each variant of [`Ending`].
 pub(super) struct Ready {
@@ -51,7 +59,7 @@ impl Page {
     pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
         let fields = format!("Content-Type: {content_type}\r\n{fields}");
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
-        Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None })
+        Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None, by_message: None })
     }
 
     /// Creates a gRPC answer. With status 0, the body is `message`, which must begin with its gRPC prefix. With any
@@ -59,8 +67,28 @@ impl Page {
     pub fn grpc(status: u16, message: Vec<u8>) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let body = if status == 0 { message } else { Vec::new() };
-        let fields = "Content-Type: application/grpc\r\n".into();
-        Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc: Some(status) })
+        let fields = GRPC_FIELDS.into();
+        let (grpc, by_message) = (Some(status), None);
+        Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc, by_message })
+    }
+
+    /// Creates the answer to gRPC calls in which client and server take turns. The function `answer` makes the answer to
+    /// each message of the client. Both messages are without prefix.
+    pub fn grpc_by_message(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Arc<Self> {
+        let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
+        let (fields, by_message) = (GRPC_FIELDS.into(), Some(Box::new(answer) as MessageAnswer));
+        let (body, grpc) = (Vec::new(), Some(0));
+        Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc, by_message })
+    }
+
+    /// Returns true if this page answers each message of a gRPC call.
+    pub(crate) const fn answers_messages(&self) -> bool {
+        self.by_message.is_some()
+    }
+
+    /// Returns the answer to a message; `None` if this page does not answer messages.
+    pub(crate) fn answer_to(&self, message: &[u8]) -> Option<Vec<u8>> {
+        self.by_message.as_ref().map(|answer| answer(message))
     }
 
     /// Returns the status, the header lines, and the gRPC status if there is one.

@@ -55,6 +55,10 @@ fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
         0 if !stream.messages.are_whole() => {
             (status, Outcome::Failed(Fault::WrongBody("a message of gRPC is not as long as its prefix says")))
         }
+        0 if stream.messages.has_compressed() && !stream.is_gzip => {
+            let why = "a message of gRPC is compressed, but not with gzip (grpc-encoding), which loadline accepts";
+            (status, Outcome::Failed(Fault::WrongBody(why)))
+        }
         0 => (status, Outcome::Expected),
         code if expected == Some(code) => (status, Outcome::Expected),
         _ => (status, Outcome::Unexpected),

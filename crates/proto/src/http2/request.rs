@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
-use run::{Protocol, RequestSet};
+use run::{GrpcPlan, Protocol, RequestSet};
 
 use super::hpack::{Blocks, FieldCoding, HPACK};
 use super::request_template::RequestTemplate;
@@ -11,7 +11,7 @@ use crate::client::read;
 use crate::items::{self, Item};
 use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
-use crate::{ProtoError, http1};
+use crate::{ProtoError, grpc_messages, http1};
 
 /// Headers that requests of HTTP/2 and HTTP/3 must not have: those about the connection (RFC 9113, section 8.2.2; RFC
 /// 9114, section 4.2), and `host`, which `:authority` replaces.
@@ -108,31 +108,35 @@ impl Prepared {
     }
 
     /// Builds the gRPC call of a load.
-    pub(crate) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
-        let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
+    pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
+        let Protocol::Grpc(call) = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
+        let GrpcPlan { path, host, headers, expect_status, gzip, deadline_s, .. } = call;
         http1::check_request("POST", path, host, headers)?;
         if !path[1..].contains('/') {
             let advice = "write the target as grpc://HOST:PORT/package.Service/Method";
             return Err(ProtoError::Invalid { what: "the path of a call", value: path.clone(), advice });
         }
-        let message = body_file.as_deref().map(|file| read("the message", file)).transpose()?.unwrap_or_default();
-        let Ok(length) = u32::try_from(message.len()) else {
-            let (what, value) = ("the message", format!("{} bytes", message.len()));
-            return Err(ProtoError::Invalid { what, value, advice: "gRPC has messages of at most 4 GiB" });
-        };
-        let body: Vec<u8> = [&[0], &length.to_be_bytes()[..], &message].concat();
+        let body = body_of_call(call)?;
         http1::check_framing(headers, Some(&body), None)?;
         let scheme = if https { "https" } else { "http" };
         let first = [(":method", "POST"), (":scheme", scheme), (":authority", host), (":path", path)];
         let fixed = [("content-type", "application/grpc"), ("te", "trailers")];
+        let gzip = gzip.then_some([("grpc-encoding", "gzip"), ("grpc-accept-encoding", "gzip")]);
+        let timeout = deadline_s.map(timeout_value);
+        let deadline = timeout.as_deref().map(|value| ("grpc-timeout", value));
         let own = headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
         let own: Vec<_> =
             own.filter(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()) && name != "te").collect();
         let absent = |name: &str| !own.iter().any(|(own, _)| own == name);
         let agent = ("user-agent", concat!("loadline/", env!("CARGO_PKG_VERSION")));
-        let fixed = fixed.into_iter().chain([agent]).filter(|(name, _)| absent(name));
+        let fixed = fixed
+            .into_iter()
+            .chain(gzip.into_iter().flatten())
+            .chain(deadline)
+            .chain([agent])
+            .filter(|(name, _)| absent(name));
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body, capture) = ((HPACK.blocks)(&all), body.into(), Vec::new());
@@ -150,5 +154,64 @@ impl Prepared {
             grpc,
             capture,
         })
+    }
+}
+
+/// Returns the body of a call: its messages, each with its prefix.
+fn body_of_call(call: &GrpcPlan) -> Result<Vec<u8>, ProtoError> {
+    let invalid = |what, value: &str, advice| ProtoError::Invalid { what, value: value.into(), advice };
+    if let (Some(json), true) = (&call.json, call.messages.is_empty()) {
+        let advice = "it was not encoded: this command takes the encoded message, by --body FILE";
+        return Err(invalid("the message", json, advice));
+    }
+    if let (Some(file), Some(_)) = (&call.body_file, &call.json) {
+        return Err(invalid("the message file", file, "give either --body or --grpc-json"));
+    }
+    let framed = |message: &[u8]| {
+        let long = |_| invalid("a message", &format!("{} bytes", message.len()), "gRPC has messages of at most 4 GiB");
+        grpc_messages::framed(message, call.gzip).map_err(long)
+    };
+    if call.messages.is_empty() {
+        let file = call.body_file.as_deref();
+        return framed(&file.map(|file| read("the message", file)).transpose()?.unwrap_or_default());
+    }
+    let mut body = Vec::new();
+    for text in &call.messages {
+        let message = run::from_base64(text).ok_or_else(|| invalid("an encoded message", text, "it is no base64"))?;
+        body.extend(framed(&message)?);
+    }
+    Ok(body)
+}
+
+/// Returns the value of the header `grpc-timeout`: at most eight digits and a unit (`u` microseconds, `m` milliseconds,
+/// `S` seconds). Source: "gRPC over HTTP2".
+fn timeout_value(seconds: f64) -> String {
+    const MAX_DIGITS: f64 = 99_999_999.0;
+    let units = [(1e6, 'u'), (1e3, 'm'), (1.0, 'S')];
+    let (per_s, unit) = units.into_iter().find(|(per_s, _)| seconds * per_s <= MAX_DIGITS).unwrap_or((1.0, 'S'));
+    format!("{}{unit}", (seconds * per_s).clamp(1.0, MAX_DIGITS).round())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_has_at_most_eight_digits() {
+        let told = [0.000_000_1, 0.05, 2.0, 100.0, 100_000.0, 1e7].map(timeout_value);
+        assert_eq!(told, ["1u", "50000u", "2000000u", "100000m", "100000S", "10000000S"]);
+    }
+
+    #[test]
+    fn a_call_has_its_messages_one_after_the_other() {
+        let messages = ["AQI=", ""].map(str::to_owned).to_vec();
+        let call = GrpcPlan { messages, json: Some("[]".into()), ..GrpcPlan::default() };
+        assert_eq!(body_of_call(&call).unwrap(), [0, 0, 0, 0, 2, 1, 2, 0, 0, 0, 0, 0]);
+        let compressed = body_of_call(&GrpcPlan { gzip: true, ..call.clone() }).unwrap();
+        assert_eq!(grpc_messages::messages(&compressed, 99).unwrap(), [vec![1, 2], Vec::new()]);
+        let fails = |call| body_of_call(&call).unwrap_err().to_string();
+        assert!(fails(GrpcPlan { messages: Vec::new(), ..call.clone() }).contains("--body FILE"));
+        assert!(fails(GrpcPlan { body_file: Some("x".into()), ..call.clone() }).contains("either --body or"));
+        assert!(fails(GrpcPlan { messages: vec!["?".into()], ..call }).contains("base64"));
     }
 }

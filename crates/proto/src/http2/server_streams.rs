@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::conversation::Conversation;
 use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
 use super::hpack;
@@ -27,27 +28,40 @@ pub(super) struct ServerStream {
     /// Number of bytes of the answer's body that were sent; `None` before its headers are sent.
     sent: Option<usize>,
     window: i64,
+    /// Messages of a call whose client and server take turns; absent for all other requests.
+    pub(super) conversation: Option<Box<Conversation>>,
 }
 
 impl ServerStream {
-    pub(super) const fn new(number: u32, page: Arc<Page>, head_only: bool, length: Option<u64>, window: i64) -> Self {
-        let received = Received::stream();
-        Self { number, page, head_only, length, body: 0, received, asked: false, pace: None, sent: None, window }
+    pub(super) fn new(number: u32, page: Arc<Page>, head_only: bool, length: Option<u64>, window: i64) -> Self {
+        let (received, conversation) = (Received::stream(), Conversation::begin(&page));
+        let (body, asked, pace, sent) = (0, false, None, None);
+        Self { number, page, head_only, length, body, received, asked, pace, sent, window, conversation }
     }
 
     /// Returns true if the body has the length that the headers announced.
     pub(super) fn is_whole(&self) -> bool {
         self.length.is_none_or(|length| length == self.body)
+            && self.conversation.as_ref().is_none_or(|conversation| conversation.is_whole())
     }
 
     fn body(&self) -> &[u8] {
-        if self.head_only { &[] } else { self.page.body() }
+        match &self.conversation {
+            Some(conversation) => &conversation.answers,
+            None if self.head_only => &[],
+            None => self.page.body(),
+        }
     }
 
     /// Returns true if a part of the answer can be sent now.
     fn can_send(&self, sending: &Sending) -> bool {
-        let trailers = || self.sent.is_some_and(|sent| sent == self.body().len());
-        self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0 && self.allowed() > 0)
+        let is_begun = self.asked || self.conversation.as_ref().is_some_and(|found| !found.answers.is_empty());
+        match self.sent {
+            None => is_begun,
+            // Only trailers may be left.
+            Some(sent) if sent == self.body().len() => self.asked,
+            Some(_) => is_begun && self.window > 0 && sending.window > 0 && self.allowed() > 0,
+        }
     }
 
     /// Returns the number of bytes of the body that the answer's pace allows in the next frame.

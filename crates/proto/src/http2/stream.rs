@@ -23,6 +23,8 @@ pub(super) struct Stream {
     pub(super) body: u64,
     /// gRPC messages in the body.
     pub(super) messages: Messages,
+    /// True if compressed messages are compressed with gzip.
+    pub(super) is_gzip: bool,
     /// Number of events of the response that were found since the last report to the caller.
     pub(super) new_events: u32,
     pub(super) received: Received,
@@ -42,6 +44,7 @@ impl Stream {
             length: None,
             body: 0,
             messages: Messages::NONE,
+            is_gzip: false,
             new_events: 0,
             received: Received::stream(),
             unsent,

@@ -150,6 +150,10 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.plain().or(self.plain.as_deref())
     }
 
+    fn keep_first_answer(&mut self, max_bytes: usize) {
+        self.within.keep_first_answer(max_bytes);
+    }
+
     fn takes_more(&self) -> bool {
         self.within.takes_more()
     }

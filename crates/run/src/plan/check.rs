@@ -124,8 +124,8 @@ impl LoadPlan {
         let share = self.traceparent;
         let wrong = |advice| out_of_range("load.traceparent", share.to_string(), advice);
         let headers = match &self.protocol {
-            Protocol::Http1(http) | Protocol::Http2(http) | Protocol::Http3(http) => Some(&http.headers),
-            Protocol::Grpc { headers, .. } => Some(headers),
+            Protocol::Http1(http) | Protocol::Http2(http) => Some(&http.headers),
+            Protocol::Grpc(call) => Some(&call.headers),
             _ => None,
         };
         let of_set = self.requests.iter().flat_map(|set| &set.requests).flat_map(|request| &request.headers);
@@ -176,6 +176,9 @@ impl LoadPlan {
         self.check_addresses()?;
         self.check_traceparent()?;
         check_status(&self.protocol)?;
+        if let Protocol::Grpc(call) = &self.protocol {
+            call.check()?;
+        }
         check_intensity(&self.intensity)
     }
 }
@@ -184,7 +187,7 @@ impl LoadPlan {
 /// or a gRPC code (0 to 16).
 fn check_status(protocol: &Protocol) -> Result<(), PlanError> {
     let (status, codes, advice) = match protocol {
-        Protocol::Grpc { expect_status, .. } => (*expect_status, 0..=16, "give a code of gRPC, 0 to 16"),
+        Protocol::Grpc(call) => (call.expect_status, 0..=16, "give a code of gRPC, 0 to 16"),
         other => {
             (other.http().and_then(|http| http.expect_status), 200..=599, "give a status of an answer, 200 to 599")
         }

@@ -45,6 +45,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("load.two_process", "--two-process", ""),
     ("load.tls.resume", "--resume", ""),
     ("load.protocol.expect_status", "--expect-status", ""),
+    ("load.protocol.deadline_s", "--deadline", " s"),
     ("load.blocks", "--block", ""),
     ("load.blocks.block", "--block", ""),
     ("load.blocks.block_rate_bytes_per_s", "--block-rate", ""),

@@ -9,6 +9,7 @@ pub(crate) mod cold;
 pub(crate) mod destination;
 pub(crate) mod error;
 pub(crate) mod expectation;
+pub(crate) mod grpc;
 pub(crate) mod hosts;
 pub(crate) mod intensity;
 pub(crate) mod load;

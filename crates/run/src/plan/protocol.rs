@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::grpc::GrpcPlan;
+
 /// Protocol and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -119,22 +121,8 @@ pub enum Protocol {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exchange_messages: Option<u16>,
     },
-    /// gRPC: unary calls over HTTP/2.
-    Grpc {
-        /// Path of the called method: `/package.Service/Method`.
-        path: String,
-        /// Value of `:authority`.
-        host: String,
-        /// Metadata of each call, in order.
-        #[serde(default)]
-        headers: Vec<(String, String)>,
-        /// File with the message; absent for an empty message.
-        #[serde(default)]
-        body_file: Option<String>,
-        /// gRPC status that is expected besides 0; absent for none.
-        #[serde(default)]
-        expect_status: Option<u16>,
-    },
+    /// gRPC: calls over HTTP/2. The client sends all messages of a call at once.
+    Grpc(GrpcPlan),
     /// Source: receives bytes that the server sends.
     Source {
         /// Number of bytes that count as one message.
@@ -200,13 +188,21 @@ impl Protocol {
         }
     }
 
+    /// Returns the settings without parts that only agents need, for a stored plan.
+    #[must_use]
+    pub fn abridged(self) -> Self {
+        match self {
+            Self::Grpc(call) => Self::Grpc(call.abridged()),
+            other => other,
+        }
+    }
+
     /// Returns path and headers, if the protocol has them.
     pub const fn path_and_headers(&mut self) -> Option<(&mut String, &mut Vec<(String, String)>)> {
         match self {
             Self::Http1(HttpPlan { path, headers, .. })
             | Self::Http2(HttpPlan { path, headers, .. })
-            | Self::Http3(HttpPlan { path, headers, .. })
-            | Self::Grpc { path, headers, .. }
+            | Self::Grpc(GrpcPlan { path, headers, .. })
             | Self::Websocket { path, headers, .. } => Some((path, headers)),
             _ => None,
         }
@@ -244,7 +240,7 @@ impl Protocol {
             Self::Memcached { .. } => "memcached",
             Self::Postgres { .. } => "postgres",
             Self::Websocket { .. } => "websocket",
-            Self::Grpc { .. } => "grpc",
+            Self::Grpc(_) => "grpc",
         }
     }
 }

@@ -25,13 +25,13 @@ use crate::{
     ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, ServerAnswer, Tick, WatchedHost,
 };
 
-/// Version of the protocol between conductor and agents. Conductor and agent must use the same version of the protocol.
-pub const WIRE_VERSION: u32 = 11;
+/// Version of the protocol. Both ends must have the same version.
+pub const WIRE_VERSION: u32 = 12;
 
 /// Maximum length of a line in bytes, except for lines that [`is_long_line`] accepts.
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// Maximum length of a line with results or a recording, bytes.
+/// Maximum length of a line with results, a recording or an answer about a server, bytes.
 pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 
 /// Time without input after which conductor and agent consider each other lost, seconds. Conductor and agent each send
@@ -40,7 +40,8 @@ pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
 /// Returns true if the beginning of a line shows that the line may be as long as [`MAX_LONG_LINE_BYTES`].
 pub fn is_long_line(begin: &[u8]) -> bool {
-    [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
+    const LONG: [&[u8]; 4] = [br#"{"is":"part""#, br#"{"is":"observed""#, br#"{"is":"rows""#, br#"{"is":"server""#];
+    LONG.iter().any(|long| begin.starts_with(long))
 }
 
 /// First line of an agent, which describes the agent.

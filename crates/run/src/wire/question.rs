@@ -16,6 +16,8 @@ pub enum ServerQuestion {
     Answers,
     /// Sends one request after a load, with a longer timeout than the load's timeout.
     StillAnswers,
+    /// Encodes the messages of a gRPC call from JSON, with types that the server describes by reflection.
+    EncodedCall,
     /// Asks a node of a Redis cluster for the slots of all nodes.
     ClusterSlots,
 }
@@ -41,7 +43,24 @@ pub struct ServerAnswer {
         deserialize_with = "crate::bounded::list::<MAX_CLUSTER_RANGES, _, _>"
     )]
     pub cluster: Vec<ClusterSlots>,
+    /// Encoded messages of a gRPC call, if the question was about these messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<EncodedCall>,
 }
+
+/// Encoded messages of a gRPC call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EncodedCall {
+    /// Messages in base64.
+    #[serde(deserialize_with = "crate::bounded::list::<MAX_MESSAGES, _, _>")]
+    pub messages: Vec<String>,
+    /// True if the server may answer with several messages.
+    pub streams_answers: bool,
+}
+
+/// Maximum number of messages of one gRPC call.
+pub const MAX_MESSAGES: usize = 10_000;
 
 impl ServerAnswer {
     /// Returns all texts, so that the caller can change them, for example to remove secrets.

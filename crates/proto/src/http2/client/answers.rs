@@ -140,7 +140,8 @@ impl ClientSession {
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc);
-                self.first_answer.begins("HTTP/2", head.stream, status);
+                stream.is_gzip = says.is_gzip;
+                self.first_answer.begins(head.stream, status);
                 if is_refusal(status, &self.requests[usize::from(stream.item)]) {
                     self.refusals.begin(head.stream);
                 }

@@ -1,12 +1,16 @@
 //! The first answer of a connection, for display. The answer is shown in the form of an HTTP/1.1 response: status line,
 //! target of a redirect, and the beginning of the body.
 
-/// Maximum number of bytes of an answer that are stored for display.
-const KEPT_BYTES: usize = 1024;
+/// Default of [`FirstAnswer::max_bytes`].
+const MAX_BYTES: usize = 1024;
+/// Maximum number of stored bytes of a `location` header.
+const MAX_LOCATION_BYTES: usize = 1024;
 
 /// The first answer of a connection; see the module documentation.
-#[derive(Debug, Default)]
-pub(crate) struct FirstAnswer {
+#[derive(Debug)]
+pub(super) struct FirstAnswer {
+    /// Maximum number of stored bytes.
+    pub(super) max_bytes: usize,
     text: Vec<u8>,
     /// The `location` header in the current header block.
     location: Vec<u8>,
@@ -15,13 +19,19 @@ pub(crate) struct FirstAnswer {
     over: bool,
 }
 
+impl Default for FirstAnswer {
+    fn default() -> Self {
+        Self { max_bytes: MAX_BYTES, text: Vec::new(), location: Vec::new(), stream: 0, over: false }
+    }
+}
+
 impl FirstAnswer {
     /// Stores the value of a `location` header.
     #[inline]
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8]) {
         if !self.over && name == b"location" {
             self.location.clear();
-            self.location.extend_from_slice(&value[..value.len().min(KEPT_BYTES)]);
+            self.location.extend_from_slice(&value[..value.len().min(MAX_LOCATION_BYTES)]);
         }
     }
 
@@ -45,7 +55,7 @@ impl FirstAnswer {
     #[inline]
     pub(crate) fn body(&mut self, stream: u32, bytes: &[u8]) {
         if !self.over && stream == self.stream {
-            let room = KEPT_BYTES.saturating_sub(self.text.len());
+            let room = self.max_bytes.saturating_sub(self.text.len());
             self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
     }

@@ -269,6 +269,10 @@ impl Requester for ClientSession {
         self.first_answer.text()
     }
 
+    fn keep_first_answer(&mut self, max_bytes: usize) {
+        self.first_answer.max_bytes = max_bytes;
+    }
+
     fn takes_more(&self) -> bool {
         !self.leaving && self.next_stream < LAST_STREAM - 2
     }

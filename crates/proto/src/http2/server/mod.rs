@@ -1,5 +1,5 @@
-//! HTTP/2 server: answers requests on many streams with the prepared pages of a [`Site`]. The streams take turns in
-//! sending. Bodies of requests are skipped.
+//! HTTP/2 server: answers requests on many streams with pages of a [`Site`]. The streams take turns in sending. Bodies
+//! of requests are skipped, except those of gRPC calls whose messages are answered one by one.
 //!
 //! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, the server resets that
 //! request's stream and keeps the connection. Memory use is limited: at most `max_streams` answers are being sent at a
@@ -169,7 +169,7 @@ impl<S: Site> ServerSession<S> {
     fn read(&mut self, framer: &mut Input, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
         while let Some(piece) = framer.next(rest)? {
             match piece {
-                Piece::Data { head, body, length, ends } => self.data(&head, body.len(), length, ends, progress)?,
+                Piece::Data { head, body, length, ends } => self.data(&head, body, length, ends, progress)?,
                 Piece::Frame { head, payload } => self.frame(&head, payload, progress)?,
             }
             if self.outgoing.waiting() > MAX_OWED {

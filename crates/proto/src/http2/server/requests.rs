@@ -108,7 +108,9 @@ impl<S: Site> ServerSession<S> {
         match self.streams.find(number) {
             Some(stream) if stream.is_whole() => {
                 stream.asked = true;
-                stream.pace = self.site.pace();
+                if stream.conversation.is_none() {
+                    stream.pace = self.site.pace();
+                }
                 progress.completed += 1;
             }
             _ => self.reset_stream(number, frame::PROTOCOL_ERROR),
@@ -125,7 +127,7 @@ impl<S: Site> ServerSession<S> {
     pub(super) fn data(
         &mut self,
         head: &FrameHeader,
-        bytes: usize,
+        body: &[u8],
         length: usize,
         ends: bool,
         progress: &mut Progress,
@@ -143,9 +145,13 @@ impl<S: Site> ServerSession<S> {
             }
             return Ok(());
         };
-        stream.body += bytes as u64;
+        stream.body += body.len() as u64;
         stream.received.take(length)?;
         stream.received.give_back(self.outgoing.end(), head.stream);
+        if stream.conversation.as_mut().is_some_and(|conversation| conversation.read(body).is_err()) {
+            self.reset_stream(head.stream, frame::CANCEL);
+            return Ok(());
+        }
         if ends && head.has(frame::END_STREAM) {
             self.end(head.stream, progress);
         }

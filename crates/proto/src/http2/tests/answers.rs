@@ -1,6 +1,6 @@
 //! Tests of the client's results for answers: refusals, bodies in pieces, streams of events, and gRPC.
 
-use run::{Protocol, StreamFormat, StreamPlan};
+use run::{GrpcPlan, Protocol, StreamFormat, StreamPlan};
 
 use super::{ERROR, NOT_FOUND, OK, begin, done, frames, plan, receive, sent, settled, settled_session};
 use crate::http2::hpack::write_fields;
@@ -125,8 +125,8 @@ fn call() -> ClientSession {
     let message = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(message.path(), b"hello").unwrap();
     let (path, host, body_file) = ("/p.S/M".into(), "h".into(), Some(message.path().display().to_string()));
-    let plan =
-        Protocol::Grpc { path, host, headers: vec![("X-Key".into(), "v".into())], body_file, expect_status: Some(5) };
+    let (headers, expect_status) = (vec![("X-Key".into(), "v".into())], Some(5));
+    let plan = Protocol::Grpc(GrpcPlan { path, host, headers, body_file, expect_status, ..GrpcPlan::default() });
     let mut session = ClientPlan::calls(&plan).unwrap().session();
     sent(&mut session);
     let mut hello = Vec::new();

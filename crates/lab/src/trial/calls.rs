@@ -1,0 +1,62 @@
+//! gRPC calls whose messages the user gives as JSON. The messages are encoded once, before any load.
+
+use run::{Address, EncodedCall, LoadPlan, Plan, Protocol, ServerQuestion, TlsPlan};
+
+use crate::trial::asker::Asker;
+use crate::trial::target::{check_authorized, resolve};
+use crate::{Lab, LabError, preflight};
+
+/// Task in the errors of this file.
+const TASK: &str = "encoding the messages of --grpc-json";
+
+/// Encodes the messages of a gRPC call, if the plan has them as JSON. Proto files and descriptor sets are read on this
+/// host. Without them, the host that generates the load asks the server.
+pub(super) fn encode(
+    lab: &mut Lab<'_>,
+    addr: &Address,
+    load: &mut LoadPlan,
+    asker: &Asker<'_>,
+) -> Result<(), LabError> {
+    let Protocol::Grpc(call) = &load.protocol else { return Ok(()) };
+    if call.json.is_none() || !call.messages.is_empty() {
+        return Ok(());
+    }
+    let fail = |why: String| LabError::set_up(TASK, why);
+    let encoded = match call.proto_files.is_empty() && call.descriptor_sets.is_empty() {
+        true => reflected(addr, load, asker),
+        false => preflight::calls::types(None, load, false).and_then(|types| preflight::calls::encode(call, &types)),
+    };
+    let encoded = encoded.map_err(fail)?;
+    if encoded.streams_answers && load.stream.is_none() {
+        lab.note("the method streams its answers; --stream grpc times each message");
+    }
+    if let Protocol::Grpc(call) = &mut load.protocol {
+        call.messages = encoded.messages;
+    }
+    Ok(())
+}
+
+/// Lets the host of the generators ask the server for types, and encode the messages with them.
+fn reflected(addr: &Address, load: &LoadPlan, asker: &Asker<'_>) -> Result<EncodedCall, String> {
+    let mut asked = load.clone();
+    if let Protocol::Grpc(call) = &mut asked.protocol {
+        call.json = Some(preflight::calls::json(call)?);
+    }
+    let answer = asker.ask(ServerQuestion::EncodedCall, addr, &asked);
+    answer.call.ok_or_else(|| answer.error.unwrap_or_else(|| "no answer came".into()))
+}
+
+/// Returns the types of a gRPC server, from the files of the plan or by reflection. An empty target is right if the plan
+/// has files.
+pub fn call_types(plan: &Plan) -> Result<descriptors::Types, LabError> {
+    let url = &plan.target.url;
+    let fail = |why: String| LabError::set_up("reading the types of a gRPC server", why);
+    if url.is_empty() {
+        return preflight::calls::types(None, &plan.load, true).map_err(fail);
+    }
+    let found = resolve(url, &plan.load.protocol)?;
+    check_authorized(url, &found.addr, plan.target.authorized)?;
+    let tls = found.tls_name.map(|server_name| TlsPlan { server_name, ..plan.load.tls.clone().unwrap_or_default() });
+    let load = LoadPlan { protocol: found.protocol, tls, ..plan.load.clone() };
+    preflight::calls::types(Some(&found.addr), &load, true).map_err(fail)
+}
