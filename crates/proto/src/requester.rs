@@ -96,8 +96,8 @@ pub trait Requester {
         None
     }
 
-    /// Stores up to `max_bytes` bytes of the first answer, for [`plain`](Requester::plain). This method is called before
-    /// the first request. It has an effect only in HTTP/2.
+    /// Stores up to `max_bytes` bytes of the first answer, for [`plain`](Requester::plain). This method is called
+    /// before the first request. It has an effect only in HTTP/2.
     fn keep_first_answer(&mut self, _max_bytes: usize) {}
 
     /// Returns true if more requests may start on this connection. After the result has become false, open requests are

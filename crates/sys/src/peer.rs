@@ -72,8 +72,8 @@ impl Peer {
         }
     }
 
-    /// Creates a socket that listens at this address, or that receives datagrams there. Fails with EADDRINUSE if the file of the unix socket exists or
-    /// the port is in use.
+    /// Creates a socket that listens at this address, or that receives datagrams there. Fails with EADDRINUSE if the
+    /// file of the unix socket exists or the port is in use.
     pub fn listen(&self, backlog: u32) -> Result<OwnedFd> {
         let fd = self.socket()?;
         match self {

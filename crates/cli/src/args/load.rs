@@ -83,8 +83,8 @@ impl LoadArgs {
         check_together(&plan.load)
     }
 
-    /// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A stream has
-    /// no such deadline, because `--timeout` is then the longest wait for an event.
+    /// Sends a given `--timeout` to a gRPC server as the deadline of each call, unless `--deadline` is given. A stream
+    /// has no such deadline, because `--timeout` is then the longest wait for an event.
     fn apply_deadline(&self, load: &mut LoadPlan) {
         if let (Protocol::Grpc(call), None) = (&mut load.protocol, &load.stream) {
             call.deadline_s = call.deadline_s.or(self.timeout);

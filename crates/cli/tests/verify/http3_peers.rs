@@ -1,5 +1,5 @@
-//! Tests of HTTP/3 against servers of other projects: Caddy (quic-go), and a server made with aioquic. loadline's counts
-//! must equal those of the server.
+//! Tests of HTTP/3 against servers of other projects: Caddy (quic-go), and a server made with aioquic. loadline's
+//! counts must equal those of the server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use run::{Address, ClusterSlots, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
 
 pub(crate) use self::look_up::{look_up, not_found};
-use self::one_exchange::{connect_timeout, exchanged};
+use self::one_exchange::{connect_timeout, exchanged, over_udp};
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 

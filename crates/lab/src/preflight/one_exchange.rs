@@ -25,8 +25,8 @@ pub(super) fn exchanged(
     let client =
         proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
-    let stream =
-        connect(addr, connect_timeout(plan)).map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
+    let stream = connect(addr, over_udp(plan), connect_timeout(plan))
+        .map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;
     let patience = Duration::from_secs_f64(plan.timeout_s.clamp(0.001, 3600.0));
     let answered = proto::spec(&plan.protocol).answers;
     let mut exchange = Exchange {
@@ -56,6 +56,11 @@ pub(super) fn exchanged(
         run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan, wait_advice)))
     })?;
     Ok((exchange, unexpected))
+}
+
+/// Returns true if the protocol of the plan is spoken over UDP.
+pub(super) fn over_udp(plan: &LoadPlan) -> bool {
+    proto::spec(&plan.protocol).datagrams
 }
 
 /// Returns the longest time that a connect may take.

@@ -46,8 +46,8 @@ fn reflected(addr: &Address, load: &LoadPlan, asker: &Asker<'_>) -> Result<Encod
     answer.call.ok_or_else(|| answer.error.unwrap_or_else(|| "no answer came".into()))
 }
 
-/// Returns the types of a gRPC server, from the files of the plan or by reflection. An empty target is right if the plan
-/// has files.
+/// Returns the types of a gRPC server, from the files of the plan or by reflection. An empty target is right if the
+/// plan has files.
 pub fn call_types(plan: &Plan) -> Result<descriptors::Types, LabError> {
     let url = &plan.target.url;
     let fail = |why: String| LabError::set_up("reading the types of a gRPC server", why);

@@ -1,5 +1,5 @@
-//! Connections whose sessions read datagrams and have timers of their own (QUIC). Each connection has one more timer, for
-//! its session. Other protocols have no such timers, and pay only for a test of `None`.
+//! Connections whose sessions read datagrams and have timers of their own (QUIC). Each connection has one more timer,
+//! for its session. Other protocols have no such timers, and pay only for a test of `None`.
 
 use super::{Core, MAX_TIMERS_PER_PASS, State};
 use crate::driver::Ops;

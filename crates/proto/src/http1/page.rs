@@ -72,8 +72,8 @@ impl Page {
         Arc::new(Self { status: 200, fields, body, ready, coded: OnceLock::new(), grpc, by_message })
     }
 
-    /// Creates the answer to gRPC calls in which client and server take turns. The function `answer` makes the answer to
-    /// each message of the client. Both messages are without prefix.
+    /// Creates the answer to gRPC calls in which client and server take turns. The function `answer` makes the answer
+    /// to each message of the client. Both messages are without prefix.
     pub fn grpc_by_message(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let (fields, by_message) = (GRPC_FIELDS.into(), Some(Box::new(answer) as MessageAnswer));

@@ -157,8 +157,8 @@ pub(crate) fn to_http3(plan: Protocol) -> Protocol {
     }
 }
 
-/// Converts the settings of an HTTP/2 or HTTP/3 request to HTTP/1.1, for measurements without a network, where each connection
-/// has only one prepared answer.
+/// Converts the settings of an HTTP/2 or HTTP/3 request to HTTP/1.1, for measurements without a network, where each
+/// connection has only one prepared answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http2(request) | Protocol::Http3(request) => Protocol::Http1(request),

@@ -1,6 +1,6 @@
 //! HTTP/2 (RFC 9113), client and server: with prior knowledge, or over TLS if ALPN selects it.
 
-mod client;
+pub(crate) mod client;
 mod conversation;
 mod error_codes;
 mod flow;

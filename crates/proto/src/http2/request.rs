@@ -1,4 +1,5 @@
-//! Requests of the clients of HTTP/2 and HTTP/3, checked before the load. A request without placeholders is built only once.
+//! Requests of the clients of HTTP/2 and HTTP/3, checked before the load. A request without placeholders is built only
+//! once.
 
 use std::sync::Arc;
 
@@ -108,7 +109,7 @@ impl Prepared {
     }
 
     /// Builds the gRPC call of a load.
-    pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
+    pub(crate) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc(call) = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };

@@ -13,9 +13,9 @@ pub(crate) struct ResponseHeaders {
     /// Length of the response's body according to its headers, bytes.
     pub(crate) length: Option<u64>,
     /// gRPC status, if there is one.
-    pub(super) grpc: Option<u16>,
+    pub(crate) grpc: Option<u16>,
     /// True if compressed messages of a gRPC answer are compressed with gzip.
-    pub(super) is_gzip: bool,
+    pub(crate) is_gzip: bool,
     /// Reason why the response is malformed, from its first invalid header (sections 8.1.1, 8.2 and 8.3).
     pub(crate) wrong: Option<&'static str>,
     /// True after an ordinary header.

@@ -1,5 +1,5 @@
-//! Observes the checks of server certificates. quinn-proto does not tell whether a handshake resumed an earlier session,
-//! and why a certificate was refused. Only a full handshake checks a certificate, so the check tells both.
+//! Observes the checks of server certificates. quinn-proto does not tell whether a handshake resumed an earlier
+//! session, and why a certificate was refused. Only a full handshake checks a certificate, so the check tells both.
 
 use std::cell::Cell;
 use std::sync::Arc;

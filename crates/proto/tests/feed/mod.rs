@@ -16,8 +16,8 @@ pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bo
     stream(scheme, None, bytes, piece)
 }
 
-/// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of the stream of each of its requests
-/// in turn. Returns the result of each request that ended, and true if the connection ended with a fault.
+/// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of the stream of each of its
+/// requests in turn. Returns the result of each request that ended, and true if the connection ended with a fault.
 #[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
 pub(crate) fn http3_client(bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     let Ok(plan) = http3::ClientPlan::with_set(&run::Protocol::Http3(run::HttpPlan::default()), None) else {

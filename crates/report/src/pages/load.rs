@@ -184,8 +184,9 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     AnswerLine::new("Latency", told, format!("({since})")).leading("latency")
 }
 
-/// Returns the line with percentiles of the time to the first byte, and of the time from the first byte to the last. Returns `None` if these times are unknown, or if the percentiles equal those of the response time, as for
-/// short answers.
+/// Returns the line with percentiles of the time to the first byte, and of the time from the first byte to the last.
+/// Returns `None` if these times are unknown, or if the percentiles equal those of the response time, as for short
+/// answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);

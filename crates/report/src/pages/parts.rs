@@ -1,5 +1,5 @@
-//! Parts of a response time: connect, handshake, wait and transfer. Each part is its own distribution, so percentiles of
-//! parts do not add up to a percentile of the response time.
+//! Parts of a response time: connect, handshake, wait and transfer. Each part is its own distribution, so percentiles
+//! of parts do not add up to a percentile of the response time.
 
 use run::number::quantity;
 use run::{Run, Summary, SummaryFigure, Trial};

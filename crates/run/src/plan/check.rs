@@ -124,7 +124,7 @@ impl LoadPlan {
         let share = self.traceparent;
         let wrong = |advice| out_of_range("load.traceparent", share.to_string(), advice);
         let headers = match &self.protocol {
-            Protocol::Http1(http) | Protocol::Http2(http) => Some(&http.headers),
+            Protocol::Http1(http) | Protocol::Http2(http) | Protocol::Http3(http) => Some(&http.headers),
             Protocol::Grpc(call) => Some(&call.headers),
             _ => None,
         };

@@ -202,6 +202,7 @@ impl Protocol {
         match self {
             Self::Http1(HttpPlan { path, headers, .. })
             | Self::Http2(HttpPlan { path, headers, .. })
+            | Self::Http3(HttpPlan { path, headers, .. })
             | Self::Grpc(GrpcPlan { path, headers, .. })
             | Self::Websocket { path, headers, .. } => Some((path, headers)),
             _ => None,

@@ -121,8 +121,8 @@ impl Service for Http {
 }
 
 impl Pages {
-    /// Sets the time, seconds since the epoch. The time is stored only if it has changed, because each store removes the
-    /// cache line from the caches of other CPUs.
+    /// Sets the time, seconds since the epoch. The time is stored only if it has changed, because each store removes
+    /// the cache line from the caches of other CPUs.
     pub(crate) fn set_now(&self, now_s: u64) {
         if self.now_s.load(Ordering::Relaxed) != now_s {
             self.now_s.store(now_s, Ordering::Relaxed);

@@ -141,7 +141,7 @@ impl ClientSession {
             (0, status) => {
                 (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc);
                 stream.is_gzip = says.is_gzip;
-                self.first_answer.begins(head.stream, status);
+                self.first_answer.begins("HTTP/2", head.stream, status);
                 if is_refusal(status, &self.requests[usize::from(stream.item)]) {
                     self.refusals.begin(head.stream);
                 }

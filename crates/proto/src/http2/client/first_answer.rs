@@ -8,9 +8,9 @@ const MAX_LOCATION_BYTES: usize = 1024;
 
 /// The first answer of a connection; see the module documentation.
 #[derive(Debug)]
-pub(super) struct FirstAnswer {
+pub(crate) struct FirstAnswer {
     /// Maximum number of stored bytes.
-    pub(super) max_bytes: usize,
+    pub(crate) max_bytes: usize,
     text: Vec<u8>,
     /// The `location` header in the current header block.
     location: Vec<u8>,
