@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::socket::{self, Connect};
-use crate::{Errno, Result, udp};
+use crate::{Errno, Result};
 
 /// Destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Peer {
     pub fn socket(&self) -> Result<OwnedFd> {
         match self {
             Self::Inet(addr) => socket::tcp(*addr),
-            Self::Udp(addr) => udp::socket(*addr),
+            Self::Udp(addr) => socket::udp(*addr),
             Self::Unix(_) => net::socket_with(
                 AddressFamily::UNIX,
                 SocketType::STREAM,

@@ -1,5 +1,5 @@
-//! TCP sockets, non-blocking and closed on exec, with one function per system call. Sockets are [`OwnedFd`]s, which
-//! take only 4 bytes even in an `Option`. Source: socket(7), tcp(7), ip(7).
+//! TCP and UDP sockets, non-blocking and closed on exec, with one function per system call. Sockets are
+//! [`OwnedFd`]s, which take only 4 bytes even in an `Option`. Source: socket(7), tcp(7), udp(7), ip(7).
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -27,6 +27,12 @@ pub enum Connect {
 pub fn tcp(family_of: SocketAddr) -> Result<OwnedFd> {
     let family = if family_of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, Some(ipproto::TCP))
+}
+
+/// Creates a UDP socket of the address's family, non-blocking, closed on exec.
+pub fn udp(family_of: SocketAddr) -> Result<OwnedFd> {
+    let family = if family_of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    net::socket_with(family, SocketType::DGRAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, Some(ipproto::UDP))
 }
 
 /// Binds to a local address. If the port is 0, the kernel chooses a port.

@@ -1,10 +1,8 @@
-//! UDP sockets, non-blocking and closed on exec. One call sends or receives several datagrams of equal size: the kernel
+//! Datagrams of UDP sockets. One call sends or receives several datagrams of equal size: the kernel
 //! cuts a group that is sent (GSO), and joins datagrams that have arrived (GRO). Source: udp(7), linux/udp.h.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto};
+use std::os::fd::{AsFd, AsRawFd};
 
 use crate::peer::Peer;
 use crate::socket::set_int;
@@ -19,12 +17,6 @@ const UDP_GRO: libc::c_int = 104;
 const SOL_UDP: libc::c_int = 17;
 /// Size of the buffer for control messages, in words of 8 bytes. One control message with an int needs three words.
 const CONTROL_WORDS: usize = 8;
-
-/// Creates a UDP socket of the address's family.
-pub fn socket(family_of: SocketAddr) -> Result<OwnedFd> {
-    let family = if family_of.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    net::socket_with(family, SocketType::DGRAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, Some(ipproto::UDP))
-}
 
 /// Makes each later send cut its bytes into datagrams of `bytes` bytes; the last one may be shorter. Shorter sends are
 /// one datagram. Fails on kernels before 4.18.
@@ -144,14 +136,16 @@ fn address(from: &libc::sockaddr_storage) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
     use super::*;
-    use crate::{Errno, socket as stream};
+    use crate::{Errno, socket};
 
     fn bound(ip: &str) -> (OwnedFd, SocketAddr) {
         let any: SocketAddr = format!("{ip}:0").parse().unwrap();
-        let fd = socket(any).unwrap();
-        stream::bind(&fd, any).unwrap();
-        let addr = stream::local_addr(&fd).unwrap();
+        let fd = socket::udp(any).unwrap();
+        socket::bind(&fd, any).unwrap();
+        let addr = socket::local_addr(&fd).unwrap();
         (fd, addr)
     }
 
@@ -186,11 +180,11 @@ mod tests {
     #[test]
     fn a_connected_socket_cuts_what_send_gets() {
         let (server, at) = bound("127.0.0.1");
-        let client = socket(at).unwrap();
+        let client = socket::udp(at).unwrap();
         set_segment(&client, 1200).unwrap();
-        stream::connect(&client, at).unwrap();
-        stream::send(&client, &[1; 2500]).unwrap();
-        stream::send(&client, &[1; 30]).unwrap();
+        socket::connect(&client, at).unwrap();
+        socket::send(&client, &[1; 2500]).unwrap();
+        socket::send(&client, &[1; 30]).unwrap();
         assert_eq!(sizes(&server, 2530), [1200, 1200, 100, 30]);
     }
 
@@ -198,9 +192,9 @@ mod tests {
     fn a_port_where_nothing_listens_is_reported() {
         let (server, at) = bound("127.0.0.1");
         drop(server);
-        let client = socket(at).unwrap();
-        stream::connect(&client, at).unwrap();
-        stream::send(&client, b"x").unwrap();
+        let client = socket::udp(at).unwrap();
+        socket::connect(&client, at).unwrap();
+        socket::send(&client, b"x").unwrap();
         let failed = std::iter::repeat_with(|| receive(&client, &mut [0; 10])).find(|got| *got != Err(Errno::AGAIN));
         assert_eq!(failed, Some(Err(Errno::CONNREFUSED)));
     }

@@ -61,7 +61,7 @@ fn refuse_options(plan: &ServePlan) -> Result<(), ServeError> {
 
 /// Opens a socket. With `shares`, several sockets of this server share the port.
 fn open(addr: SocketAddr, shares: bool) -> sys::Result<OwnedFd> {
-    let fd = udp::socket(addr)?;
+    let fd = socket::udp(addr)?;
     socket::set_reuse_port(&fd, shares)?;
     udp::join_received(&fd)?;
     // The kernel gives as much as its limits allow.

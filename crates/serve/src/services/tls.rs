@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use proto::tls::{ServerConfig, ServerSession, self_signed, server_config};
 
-use super::Service;
 use crate::connection::BoxedSession;
-use crate::{Options, ServeError, Stats};
+use crate::{Options, ServeError, Service, Stats};
 
 /// Names in the generated certificate.
 const NAMES: &[&str] = &["localhost", "127.0.0.1", "::1"];
