@@ -52,8 +52,9 @@ fn call(addr: &Address, plan: &LoadPlan, path: &str, messages: &[Vec<u8>]) -> Re
         ..GrpcPlan::default()
     };
     let plan = LoadPlan { protocol: Protocol::Grpc(call), stream: None, traceparent: 0.0, ..plan.clone() };
-    let (exchange, unexpected) = exchanged(addr, &plan, "", Some(MAX_ANSWER_BYTES))
-        .map_err(|why| format!("reflection ({path}) failed: {why}"))?;
+    let (exchange, unexpected) = exchanged(addr, &plan, "", Some(MAX_ANSWER_BYTES)).map_err(|why| {
+        format!("reflection ({path}) failed: {why}; --proto FILE and --protoset FILE need no reflection")
+    })?;
     if exchange.status == UNIMPLEMENTED {
         return Ok(None);
     }

@@ -1,6 +1,8 @@
 //! Computes the result of a load test from the merged results of the agents: sums, rates of the measurement, and
 //! summaries. All functions of this file are pure.
 
+use std::collections::BTreeMap;
+
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
 /// Longest time from the first byte to the last of an answer that arrived in one piece, microseconds: the shortest time
@@ -22,15 +24,7 @@ pub struct Point {
 
 /// Returns the result of a load test with the intensities `loads`, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
-    let first_byte = AnswerTime::FirstByte.histogram();
-    let knows_first_byte = part.histograms.contains_key(first_byte);
-    if part.histograms.get(first_byte) == part.histograms.get(AnswerTime::LastByte.histogram()) {
-        part.histograms.remove(first_byte);
-    }
-    let knows_wait = part.histograms.contains_key("wait");
-    if part.histograms.get("transfer").is_none_or(|transfer| transfer.quantile_us(1.0) <= ONE_PIECE_US) {
-        ["wait", "transfer"].iter().for_each(|name| drop(part.histograms.remove(*name)));
-    }
+    let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
     let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
     let with_lost = |name: &str, lost: u64| {
@@ -108,6 +102,21 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         notes: part.notes,
         ..Trial::default()
     }
+}
+
+/// Removes histograms that repeat others, because every answer arrived in one piece. Returns whether the agents sent
+/// times to the first byte, and waits.
+fn take_repeated(histograms: &mut BTreeMap<String, Hist>) -> [bool; 2] {
+    let first_byte = AnswerTime::FirstByte.histogram();
+    let known = [first_byte, "wait"].map(|name| histograms.contains_key(name));
+    if histograms.get(first_byte) == histograms.get(AnswerTime::LastByte.histogram()) {
+        histograms.remove(first_byte);
+    }
+    if histograms.get("transfer").is_none_or(|transfer| transfer.quantile_us(1.0) <= ONE_PIECE_US) {
+        histograms.remove("wait");
+        histograms.remove("transfer");
+    }
+    known
 }
 
 /// Returns a summary in which the shortest time that a histogram stores is 0. It stands for answers in one piece.
