@@ -7,6 +7,7 @@ mod exhausted;
 mod first_answer;
 mod greetings;
 mod groups;
+mod grpc_types;
 mod history;
 mod http2;
 mod http3;

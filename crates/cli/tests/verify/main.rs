@@ -20,6 +20,7 @@ mod faults;
 mod floods;
 mod go_peers;
 mod grpc;
+mod grpc_types;
 mod har;
 mod held_connections;
 mod hosts;

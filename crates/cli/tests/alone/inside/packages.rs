@@ -45,9 +45,7 @@ fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &
 /// Downloads the Python packages.
 pub(super) fn python(test: &str) -> Option<PathBuf> {
     let packages = ["flask==3.1.*", "fastapi==0.*", "uvicorn==0.*"];
-    made(test, "python", "pip3", |pip, to| {
-        pip.args(["install", "-q", "--target"]).arg(to).args(packages);
-    })
+    testkit::pip_packages(test, "python", &packages)
 }
 
 /// Downloads the node packages.

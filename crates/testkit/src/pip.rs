@@ -1,0 +1,30 @@
+//! Python packages from the public registry. Each set of packages is downloaded once, to `target/applications`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{program, skip};
+
+/// Returns the folder with these Python packages. Downloads them, unless an earlier call did. Returns `None` and skips
+/// the test if pip is missing or fails, for example without a network.
+#[track_caller]
+pub fn pip_packages(test: &str, name: &str, packages: &[&str]) -> Option<PathBuf> {
+    let own = std::env::current_exe().unwrap();
+    let all = own.ancestors().nth(3).unwrap().join("applications");
+    std::fs::create_dir_all(&all).unwrap();
+    let (folder, marker) = (all.join(name), all.join(format!("{name}.made")));
+    if marker.exists() {
+        return Some(folder);
+    }
+    let Some(pip) = program("pip3") else {
+        skip(test, "pip3 is not installed");
+        return None;
+    };
+    let output = Command::new(pip).args(["install", "-q", "--target"]).arg(&folder).args(packages).output().unwrap();
+    if !output.status.success() {
+        skip(test, format!("pip3 failed: {}", String::from_utf8_lossy(&output.stderr)));
+        return None;
+    }
+    std::fs::write(marker, "").unwrap();
+    Some(folder)
+}
