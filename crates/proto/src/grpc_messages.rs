@@ -80,7 +80,7 @@ pub enum MessageError {
     #[error("a message of gRPC is marked as compressed, but it is no gzip data")]
     NoGzip,
     /// The messages are larger than the limit of the caller.
-    #[error("the messages of gRPC are larger than a limit of loadline")]
+    #[error("the gRPC messages are larger than loadline accepts here")]
     Limit,
 }
 

@@ -183,7 +183,7 @@ fn pooled_method(p: &Pooled) -> String {
     };
     let windows = counted(p.windows as f64, "window");
     match p.of_overloads {
-        true => format!("open loop, completed rate of {windows} with an overload{left_out}"),
+        true => format!("open loop, mean completed rate in {windows} of overload{left_out}"),
         false => format!("open loop, late requests of {windows} pooled{left_out}"),
     }
 }

@@ -22,7 +22,9 @@ pub(super) fn types(addr: &Address, plan: &LoadPlan, service: Option<&str>) -> R
     let wanted = all.iter().map(String::as_str).filter(|name| service.is_none_or(|service| service == *name));
     let mut collector = Collector::new(wanted);
     while let questions @ [_, ..] = &collector.requests()[..] {
-        let answers = call(addr, plan, path, questions)?.ok_or("the server stopped to offer reflection; try again")?;
+        let answers = call(addr, plan, path, questions)?.ok_or(
+            "the server offered reflection at first, but no longer does; try again, or give --proto or --protoset",
+        )?;
         let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
         collector.read(&answers).map_err(|error| error.to_string())?;
     }

@@ -60,7 +60,7 @@ impl ResponseHeaders {
                 Some("a response with a header of HTTP/1.1's connections (connection, transfer-encoding, …)")
             }
             _ if value.iter().any(|b| matches!(b, 0 | b'\r' | b'\n')) => {
-                Some("a response with a line end or a zero in a header")
+                Some("a response with a CR, LF or NUL byte in a header")
             }
             _ => None,
         }

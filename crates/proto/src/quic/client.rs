@@ -82,8 +82,13 @@ impl ClientSetup {
 }
 
 fn with_tls(config: rustls::ClientConfig, transport: &Arc<TransportConfig>) -> Result<ClientConfig, ProtoError> {
-    let crypto = QuicClientConfig::try_from(config)
-        .map_err(|e| invalid("TLS", &e.to_string(), "please report this: QUIC needs AES-128-GCM"))?;
+    let crypto = QuicClientConfig::try_from(config).map_err(|e| {
+        invalid(
+            "TLS",
+            &e.to_string(),
+            "QUIC needs the cipher AES-128-GCM, which loadline's TLS lacks: please report this bug",
+        )
+    })?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(transport.clone());
     Ok(config)

@@ -25,7 +25,7 @@ pub(crate) fn server_setup(
     let crypto = QuicServerConfig::try_from(tls).map_err(|e| ProtoError::Invalid {
         what: "TLS",
         value: e.to_string(),
-        advice: "please report this: QUIC needs AES-128-GCM",
+        advice: "QUIC needs the cipher AES-128-GCM, which loadline's TLS lacks: please report this bug",
     })?;
     let mut transport = TransportConfig::default();
     transport

@@ -63,7 +63,7 @@ mod tests {
         (trial.connect_us, trial.handshake_us) = (times(50.0), times(900.0));
         assert_eq!(line(&run, &trial), None, "only the wait is a part of such response times");
         (trial.first_byte_us, trial.transfer_us) = (times(200.0), times(10.0));
-        assert_eq!(line(&run, &trial), None, "the line of the first byte has both figures");
+        assert_eq!(line(&run, &trial), None, "the line \"First byte\" has the wait and the transfer");
         assert_eq!(transfer(&trial), "(then p50 10 µs, p99 30 µs to the last byte)");
         trial.first_byte_us = times(700.0);
         let told = line(&run, &trial).unwrap().value;
