@@ -34,7 +34,18 @@ pub(crate) struct Failures<'a> {
 }
 
 impl<'a> Failures<'a> {
+    /// Returns the failures that explain a run better than CPU use does.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
+        Self::with(facts, had_time)
+    }
+
+    /// Returns the failures of a run, even if the server had no CPU time left. The caller knows that CPU use does not
+    /// explain the run.
+    pub(crate) fn without_other_cause(facts: &Facts<'a>) -> Option<Self> {
+        Self::with(facts, |_| true)
+    }
+
+    fn with(facts: &Facts<'a>, counts: fn(&Trial) -> bool) -> Option<Self> {
         let run = Some(facts.run).filter(|run| run.sent_requests())?;
         let failed = |trial: &'a Trial| Some((trial, failed_share(trial)?));
         let decisive = facts.decisive.and_then(failed).filter(|(_, share)| *share > MOST_FAIL);
@@ -51,7 +62,7 @@ impl<'a> Failures<'a> {
         let load = |trial: &Trial| trial.rates.offered_rate;
         let broken = facts.loaded().filter_map(failed).filter(broke);
         let first = broken.reduce(|a, b| if load(b.0) < load(a.0) { b } else { a });
-        let idle = || first.filter(|(trial, _)| had_time(trial));
+        let idle = || first.filter(|(trial, _)| counts(trial));
         let (trial, share) = decisive.and(first).or(decisive).or_else(idle)?;
         Some(Self { run, trial, share, most, at_every_load: false, stretch: None })
     }

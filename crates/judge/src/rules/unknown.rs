@@ -149,7 +149,10 @@ fn one_load(facts: &Facts<'_>, busy: f64) -> String {
     match facts.decisive.is_some_and(|trial| changes_rate(facts.run, trial)) {
         true => format!("{used}, and the counters do not show what limits the server"),
         false if facts.is_search() => format!("{used}, and the budget ended before any load reached a limit"),
-        false => format!("{used}, and one load level cannot show the limit"),
+        false => match Failures::without_other_cause(facts) {
+            Some(failures) => failures.sentence(),
+            None => format!("{used}, and one load level cannot show the limit"),
+        },
     }
 }
 
@@ -188,6 +191,20 @@ mod tests {
         let ramp = one_load(0.1, &[run::Stage { seconds: 5.0, from: 1.0, to: 9.0 }]);
         assert!(!ramp.findings.bottleneck.sentence.contains("one load level"), "{:?}", ramp.findings.bottleneck);
         assert!(!warns(&ramp));
+    }
+
+    /// The CPUs were full, and two of five requests failed. The failures are the most useful fact about a single load.
+    #[test]
+    fn failures_of_one_load_are_told_although_the_machine_was_full() {
+        let mut run = one_load(1.0, &[]);
+        for trial in &mut run.trials {
+            let failed = trial.measured.tally.completed * 2 / 5;
+            (trial.tally.unexpected_status, trial.measured.tally.unexpected_status) = (failed, failed);
+        }
+        crate::judge(&mut run);
+        let verdict = &run.findings.bottleneck;
+        assert_eq!(verdict.id, "unknown");
+        assert!(verdict.sentence.starts_with("40 % of the requests failed"), "{}", verdict.sentence);
     }
 
     /// All answers of the trials were refusals (503). Refusals show neither a capacity of 0 nor a full CPU.
