@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use testkit::{
-    ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, python_with, script_server, served, skip,
+    ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, pip_packages, program, script_server,
+    served, skip,
 };
 
 /// Starts a server that answers each request with a stream of 30 events. The first event comes after 200 ms, and the
@@ -172,7 +173,12 @@ uvicorn.Server(uvicorn.Config(app, log_level='critical')).run(sockets=[s])
 #[test]
 fn streams_of_uvicorn_are_whole() {
     let _alone = alone();
-    let Some(python) = python_with("streams of uvicorn", "uvicorn") else { return };
-    let mut server = ChildProcess::start(Command::new(python).args(["-c", UVICORN]).stdout(Stdio::piped()));
+    let test = "streams of uvicorn";
+    let (Some(python), Some(folder)) = (program("python3"), pip_packages(test, "uvicorn", &["uvicorn==0.*"])) else {
+        return;
+    };
+    let mut command = Command::new(python);
+    command.args(["-c", UVICORN]).env("PYTHONPATH", folder).stdout(Stdio::piped());
+    let mut server = ChildProcess::start(&mut command);
     check_peer(&format!("http://{}/", first_line(&mut server.0)));
 }
