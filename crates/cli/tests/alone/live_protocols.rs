@@ -66,7 +66,7 @@ fn http3_has_a_capacity_costs_and_a_verdict() {
     let findings = &run["findings"];
     let rate = findings["capacity"]["rate"].as_f64().unwrap();
     assert!((300.0..1000.0).contains(&rate), "{}", findings["capacity"]);
-    assert_eq!(findings["bottleneck"]["id"], "server-cpu", "{}", findings["bottleneck"]);
+    assert_eq!(findings["bottleneck"]["id"], "server-single-thread", "{}", findings["bottleneck"]);
 }
 
 #[test]
