@@ -26,8 +26,11 @@ pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'stati
 /// Returns the row of the first suitable driver that works on this host.
 fn automatic(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
     let reconnects = matches!(plan.intensity, Intensity::SClients { .. });
+    let over_udp = proto::spec(&plan.protocol).datagrams;
+    let is_suitable =
+        |row: &&DriverSpec| row.auto && (row.plain_descriptors || !reconnects) && (row.joins_datagrams || !over_udp);
     let mut refused = None;
-    for row in DRIVERS.iter().filter(|row| row.auto && (row.plain_descriptors || !reconnects)) {
+    for row in DRIVERS.iter().filter(is_suitable) {
         let Err(errno) = (row.usable)() else {
             let told = |(other, errno)| instead(other, errno, row);
             notes.extend(refused.map(told));
@@ -66,6 +69,14 @@ mod tests {
         assert_eq!(chosen(Io::Auto, true), ("epoll", vec![]));
         let (name, notes) = chosen(Io::Uring, true);
         assert!(name == "epoll" && notes.len() == 1 && notes[0].contains("the epoll driver"), "{notes:?}");
+    }
+
+    #[test]
+    fn over_udp_auto_takes_a_driver_that_joins_datagrams() {
+        let protocol = run::Protocol::Http3(run::HttpPlan::default());
+        let of = |io| choose(&LoadPlan { io, protocol: protocol.clone(), ..LoadPlan::default() }, &mut Vec::new());
+        assert_eq!(of(Io::Auto).unwrap().name, "epoll");
+        assert!(of(Io::Uring).is_ok_and(|row| row.name == "uring") || (asked(Io::Uring).unwrap().usable)().is_err());
     }
 
     #[test]

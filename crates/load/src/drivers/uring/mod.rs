@@ -29,6 +29,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     system: "io_uring",
     usable: || Ring::new(&Config { files: 1, buffers: 1, ..Config::default() }).map(drop),
     auto: true,
+    joins_datagrams: false,
     plain_descriptors: false,
     ..DriverSpec::DEFAULT
 };
