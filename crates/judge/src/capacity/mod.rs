@@ -46,10 +46,9 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
     if !facts.run.sent_requests() {
         return None;
     }
-    let (tried, at_least) = Tried::of_run(facts);
+    let tried = Tried::of(facts);
     let mut trial = tried.found().or_else(|| tried.least())?;
-    let estimated = tried.estimated();
-    let whole = estimated.and_then(|estimate| tried.sound(estimate));
+    let whole = tried.estimated.and_then(|estimate| tried.sound(estimate));
     if let Some(near) = whole.and_then(|p| nearest(facts, p.estimate.rate)) {
         trial = near;
     }
@@ -65,8 +64,8 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
         method: tried.method(trial, whole.as_ref()),
         held: tried.found().is_some(),
         closed_loop: tried.closed_loop(whole.is_some()),
-        at_least,
-        needed_s: early_end::needed_s(facts).filter(|_| at_least),
+        at_least: tried.at_least,
+        needed_s: early_end::needed_s(facts).filter(|_| tried.at_least),
         low: whole.map(|p| p.estimate.low),
         high: whole.map(|p| p.estimate.high),
         windows: whole.map_or(0, |p| p.windows),

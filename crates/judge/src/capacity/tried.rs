@@ -27,22 +27,28 @@ pub(super) struct Tried<'f, 'a> {
     all: Vec<&'a Trial>,
     /// Function that returns the rate that a trial shows: [`carried`] or [`surely_carried`].
     pub(super) rate_of: fn(&Trial) -> f64,
+    /// Capacity estimated from all windows. `None` if there are too few windows, or if all windows or no window met the
+    /// objective.
+    pub(super) estimated: Option<Pooled>,
+    /// True if the loads show only a lower bound of the capacity.
+    pub(super) at_least: bool,
 }
 
 impl<'f, 'a> Tried<'f, 'a> {
-    /// Returns the best trials of a run, and true if they show only a lower bound of the capacity. In a search, the
-    /// rates of a lower bound come from [`surely_carried`]: the highest of several rates is partly high by chance, and
-    /// without an estimate nothing corrects this. If the user chose the loads, the rates are those that were measured.
-    pub(super) fn of_run(facts: &'f Facts<'a>) -> (Self, bool) {
-        let tried = Self::of(facts, carried);
-        let at_least = tried.found().is_some() && tried.estimated().is_none() && tried.ended_early();
+    /// Returns the best trials of a run. In a search, the rates of a lower bound come from [`surely_carried`]: the
+    /// highest of several rates is partly high by chance, and without an estimate nothing corrects this. If the user
+    /// chose the loads, the rates are those that were measured.
+    pub(super) fn of(facts: &'f Facts<'a>) -> Self {
+        let mut tried = Self::by(facts, carried);
+        tried.estimated = tried.estimate();
+        let at_least = tried.found().is_some() && tried.estimated.is_none() && tried.ended_early();
         match at_least && tried.alone.is_none() {
-            true => (Self::of(facts, surely_carried), true),
-            false => (tried, at_least),
+            true => Self { at_least, ..Self::by(facts, surely_carried) },
+            false => Self { at_least, ..tried },
         }
     }
 
-    fn of(facts: &'f Facts<'a>, rate_of: fn(&Trial) -> f64) -> Self {
+    fn by(facts: &'f Facts<'a>, rate_of: fn(&Trial) -> f64) -> Self {
         let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
         let below: Vec<&Trial> =
             facts.sweep.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f)).collect();
@@ -50,7 +56,7 @@ impl<'f, 'a> Tried<'f, 'a> {
         let best = |trials: &[&'a Trial]| best(facts, trials, rate_of);
         let (open, closed, alone) = (best(&facts.search), best(&below), best(&lone));
         let all = facts.search.iter().chain(&facts.sweep).chain(&lone).copied().collect();
-        Self { facts, open, closed, alone, all, rate_of }
+        Self { facts, open, closed, alone, all, rate_of, estimated: None, at_least: false }
     }
 
     pub(super) fn found(&self) -> Option<&'a Trial> {
@@ -72,9 +78,7 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all windows
-    /// or no window met the objective.
-    pub(super) fn estimated(&self) -> Option<Pooled> {
+    fn estimate(&self) -> Option<Pooled> {
         let facts = self.facts;
         let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
         pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
