@@ -3,7 +3,9 @@
 use run::GRPC_STATUS;
 
 use super::request::Prepared;
+use super::request_template::TemplateState;
 use super::stream::Stream;
+use crate::events::NO_END;
 use crate::{Fault, Outcome};
 
 /// Returns the status of a response, and the outcome of its request.
@@ -23,6 +25,35 @@ pub(crate) fn outcome_of_http(status: u16, length: Option<u64>, body: u64, reque
         return Outcome::Failed(Fault::WrongBody("its length is not its content-length"));
     }
     if is_refusal(status, request) { Outcome::Unexpected } else { Outcome::Expected }
+}
+
+/// Returns the outcome of a request after its body was examined. `has_text` looks for the expected text in the body.
+/// `is_complete` is false if the body is a stream of events without its last event.
+pub(crate) fn outcome_of_body(
+    outcome: Outcome,
+    request: &Prepared,
+    has_text: impl FnOnce() -> bool,
+    is_complete: bool,
+) -> Outcome {
+    match outcome {
+        Outcome::Expected if request.expect_text.is_some() && !has_text() => {
+            Outcome::Failed(Fault::WrongBody("the expected text is not in it"))
+        }
+        Outcome::Expected if !is_complete => Outcome::Failed(Fault::WrongBody(NO_END)),
+        outcome => outcome,
+    }
+}
+
+/// Returns the outcome of a request after its values were captured. `live` stores the captured values.
+pub(crate) fn outcome_of_captures(outcome: Outcome, request: &Prepared, live: Option<&mut TemplateState>) -> Outcome {
+    let is_complete = match live.filter(|_| !request.capture.is_empty()) {
+        Some(live) => live.memory.complete(&request.capture),
+        None => true,
+    };
+    match outcome {
+        Outcome::Expected if !is_complete => Outcome::Failed(Fault::WrongBody("what is captured from it is not in it")),
+        outcome => outcome,
+    }
 }
 
 /// Returns true if the HTTP status of a response is not expected. The HTTP status of a gRPC call must always be 200;

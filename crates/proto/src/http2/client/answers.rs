@@ -3,10 +3,9 @@
 use super::ClientSession;
 use super::completions::Completions;
 use super::refusals::MAX_MESSAGE;
-use crate::events::NO_END;
 use crate::http2::error_codes::ENDED;
 use crate::http2::frame::{self, FrameHeader};
-use crate::http2::outcome::{is_refusal, outcome_of_response};
+use crate::http2::outcome::{is_refusal, outcome_of_body, outcome_of_captures, outcome_of_response};
 use crate::http2::response_headers::ResponseHeaders;
 use crate::{Fault, Outcome};
 
@@ -168,19 +167,10 @@ impl ClientSession {
         if request.is_examined && outcome != Outcome::Unexpected {
             let (last, is_complete) = self.events.end(stream.id);
             events += last;
-            let lacks_text = request.expect_text.is_some() && !self.body_searches.found(stream.id);
-            outcome = match outcome {
-                Outcome::Expected if lacks_text => Outcome::Failed(Fault::WrongBody("the expected text is not in it")),
-                Outcome::Expected if !is_complete => Outcome::Failed(Fault::WrongBody(NO_END)),
-                outcome => outcome,
-            };
+            let has_text = || self.body_searches.found(stream.id);
+            outcome = outcome_of_body(outcome, request, has_text, is_complete);
         }
-        if let Some(live) = self.live.as_deref_mut().filter(|_| !request.capture.is_empty())
-            && !live.memory.complete(&request.capture)
-            && outcome == Outcome::Expected
-        {
-            outcome = Outcome::Failed(Fault::WrongBody("what is captured from it is not in it"));
-        }
+        outcome = outcome_of_captures(outcome, request, self.live.as_deref_mut());
         self.refusals.end(number, outcome == Outcome::Unexpected);
         if request.grpc && outcome == Outcome::Unexpected {
             self.refusals.end_call(status, &self.message);

@@ -5,10 +5,9 @@ use quinn_proto::{ReadError, StreamId};
 use super::ClientSession;
 use super::sending::abandon;
 use super::stream::number;
-use crate::events::NO_END;
 use crate::http2::client::completions::Completions;
 use crate::http2::hpack::MAX_LIST_BYTES;
-use crate::http2::outcome::{is_refusal, outcome_of_http};
+use crate::http2::outcome::{is_refusal, outcome_of_body, outcome_of_captures, outcome_of_http};
 use crate::http2::response_headers::ResponseHeaders;
 use crate::http3::error_codes::{INCOMPLETE, PUSHED, UNEXPECTED};
 use crate::http3::frame::{self, Piece};
@@ -164,19 +163,10 @@ impl ClientSession {
         if request.is_examined && outcome != Outcome::Unexpected {
             let (last, is_complete) = self.events.end(stream.request);
             events += last;
-            let lacks_text = request.expect_text.is_some() && !self.body_searches.found(stream.request);
-            outcome = match outcome {
-                Outcome::Expected if lacks_text => Outcome::Failed(Fault::WrongBody("the expected text is not in it")),
-                Outcome::Expected if !is_complete => Outcome::Failed(Fault::WrongBody(NO_END)),
-                outcome => outcome,
-            };
+            let has_text = || self.body_searches.found(stream.request);
+            outcome = outcome_of_body(outcome, request, has_text, is_complete);
         }
-        if let Some(live) = self.live.as_deref_mut().filter(|_| !request.capture.is_empty())
-            && !live.memory.complete(&request.capture)
-            && outcome == Outcome::Expected
-        {
-            outcome = Outcome::Failed(Fault::WrongBody("what is captured from it is not in it"));
-        }
+        outcome = outcome_of_captures(outcome, request, self.live.as_deref_mut());
         self.refusals.end(number(id), outcome == Outcome::Unexpected);
         self.first_answer.ends(number(id));
         completions.complete(stream.request, stream.status, outcome, (stream.body, events));
