@@ -1,15 +1,16 @@
 //! Everything that one shard (generator thread) counts and times. Counts cover the whole load. Histograms, and the
 //! integral of requests in flight over time, cover only the measured window.
 
+mod closes;
 mod hung_ages;
 mod part;
 mod pieces;
 mod streams;
 mod unanswered;
+mod window;
 
 use proto::{Done, Fault, Outcome, Requester};
-use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes};
-use sys::clock;
+use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, UnansweredTimes};
 
 use self::hung_ages::HungAges;
 use self::pieces::PieceTimes;
@@ -52,10 +53,6 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
         Fault::Moved | Fault::Asked => ErrorKind::Other,
     }
 }
-
-/// Relative tolerance for the idle time after which a server closes connections. Timers of servers are accurate to some
-/// milliseconds. A request may also be sent up to one round trip before the server's close arrives.
-const IDLE_MARGIN: f64 = 0.1;
 
 /// Everything that one shard (generator thread) records.
 #[derive(Debug)]
@@ -210,59 +207,6 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Returns the time at which a phase really started. The phase was ordered to start at `at_ns`, and this thread
-    /// noticed the order at `now_ns`. The phase started at `at_ns`, or at the time of this thread's last count if that
-    /// is later.
-    pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
-        at_ns.max(self.seen_ns).min(now_ns)
-    }
-
-    /// Begins the measured window when the phase `Measure` starts, and ends it when another phase starts.
-    pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
-        let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
-        match phase {
-            Phase::Measure if !self.measuring => {
-                self.begin = edge;
-                self.end = None;
-                self.in_flight_ns = 0;
-                [&mut self.response, &mut self.blocked, &mut self.start_error, &mut self.connect]
-                    .into_iter()
-                    .chain([&mut self.unanswered, &mut self.refused, &mut self.under_way, &mut self.carried_in])
-                    .chain(self.service.as_mut())
-                    .chain(self.handshake.as_mut())
-                    .chain(self.handshake_resumed.as_mut())
-                    .for_each(Hist::clear);
-                self.pieces.clear();
-                self.classes.open();
-                self.streams.iter_mut().for_each(|streams| streams.open());
-                self.addresses.open();
-                self.slow_traces.clear();
-                self.service_unanswered = UnansweredTimes::default();
-                self.tenths.clear();
-                self.measuring = true;
-            }
-            Phase::Drain | Phase::WarmUp if self.measuring => {
-                self.end = Some(edge);
-                self.classes.close();
-                self.streams.iter_mut().for_each(|streams| streams.close(at_ns));
-                self.addresses.close();
-                self.measuring = false;
-            }
-            _ => {}
-        }
-    }
-
-    /// Adds the time since the last call to the integral of requests in flight over time. Since the last call,
-    /// `in_flight` requests were in flight.
-    #[inline]
-    pub(crate) fn advance(&mut self, now_ns: u64, in_flight: u64) {
-        if self.measuring {
-            let from = self.seen_ns.max(self.begin.at_ns);
-            self.in_flight_ns += u128::from(now_ns.saturating_sub(from)) * u128::from(in_flight);
-        }
-        self.seen_ns = now_ns;
-    }
-
     /// Records a new connection. `open` is the number of open connections, including this one.
     #[inline]
     pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
@@ -325,63 +269,6 @@ impl Record {
 
     fn since_begin_s(&self, now_ns: u64) -> f64 {
         now_ns.saturating_sub(self.origin_ns) as f64 / 1e9
-    }
-
-    /// Records that the server closed a connection that had been idle for `idle_ns`.
-    pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
-        self.counts.closed_by_server += 1;
-        self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
-    }
-
-    /// Records that the server ended one of `open` connections, which had been idle for `idle_ns`.
-    pub(crate) fn server_ended(&mut self, now_ns: u64, idle_ns: u64, open: u64) {
-        self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
-    }
-
-    /// Returns true if the server may have closed a connection because it was idle for `idle_ns`. If the server has
-    /// closed no idle connection so far, returns true for every idle time.
-    pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
-        self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
-    }
-
-    /// Records that the server closed a connection without reading the requests in flight on it. `answers` is the
-    /// number of answers if the requests left right after an answer, and `None` after an idle time.
-    pub(crate) fn closed_unread(&mut self, answers: Option<u64>) {
-        self.unread_closes += 1;
-        answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
-    }
-
-    /// Returns true if the server has always closed connections right after this number of answers.
-    pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
-        self.answers_before_close.is(answers)
-    }
-
-    /// Returns the number of connections that the server closed while they were idle, or without reading their
-    /// requests.
-    pub(crate) fn closes_without_request(&self) -> u64 {
-        self.counts.closed_by_server + self.unread_closes
-    }
-
-    /// Returns true if keep-alive races are certain. One sign of keep-alive races is that the server closed a
-    /// connection that was idle or had only unread requests. Another sign of a keep-alive race is that the server ended
-    /// all connections at the same moment, as in a restart.
-    fn races_are_sure(&self) -> bool {
-        self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
-    }
-
-    /// Counts a keep-alive race on one connection: `resent` requests were sent again, and `failed` requests failed.
-    pub(crate) fn raced(&mut self, resent: u64, failed: u64) {
-        let is_early = self.closes_without_request() == 0;
-        let counts = &mut self.counts;
-        counts.keep_alive_races += 1;
-        counts.resent += resent;
-        counts.fail(ErrorKind::KeepAliveRace, failed);
-        if is_early {
-            let early = &mut counts.early_races;
-            early.connections += 1;
-            early.resent += resent;
-            early.failed += failed;
-        }
     }
 
     /// Adds a request that ended to the slowest traces, if the request carries a trace context.

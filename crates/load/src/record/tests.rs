@@ -1,3 +1,5 @@
+use run::Phase;
+
 use super::*;
 use crate::driver::Start;
 

@@ -1,0 +1,68 @@
+//! Records how the server closes connections, and the requests that met such a close (keep-alive races).
+
+use run::ErrorKind;
+
+use super::Record;
+
+/// Relative tolerance for the idle time after which a server closes connections. Timers of servers are accurate to some
+/// milliseconds. A request may also be sent up to one round trip before the server's close arrives.
+const IDLE_MARGIN: f64 = 0.1;
+
+impl Record {
+    /// Records that the server closed a connection that had been idle for `idle_ns`.
+    pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
+        self.counts.closed_by_server += 1;
+        self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
+    }
+
+    /// Records that the server ended one of `open` connections, which had been idle for `idle_ns`.
+    pub(crate) fn server_ended(&mut self, now_ns: u64, idle_ns: u64, open: u64) {
+        self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
+    }
+
+    /// Returns true if the server may have closed a connection because it was idle for `idle_ns`. If the server has
+    /// closed no idle connection so far, returns true for every idle time.
+    pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
+        self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
+    }
+
+    /// Records that the server closed a connection without reading the requests in flight on it. `answers` is the
+    /// number of answers if the requests left right after an answer, and `None` after an idle time.
+    pub(crate) fn closed_unread(&mut self, answers: Option<u64>) {
+        self.unread_closes += 1;
+        answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
+    }
+
+    /// Returns true if the server has always closed connections right after this number of answers.
+    pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
+        self.answers_before_close.is(answers)
+    }
+
+    /// Returns the number of connections that the server closed while they were idle, or without reading their
+    /// requests.
+    pub(crate) fn closes_without_request(&self) -> u64 {
+        self.counts.closed_by_server + self.unread_closes
+    }
+
+    /// Returns true if keep-alive races are certain. One sign of keep-alive races is that the server closed a
+    /// connection that was idle or had only unread requests. Another sign of a keep-alive race is that the server ended
+    /// all connections at the same moment, as in a restart.
+    pub(super) fn races_are_sure(&self) -> bool {
+        self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
+    }
+
+    /// Counts a keep-alive race on one connection: `resent` requests were sent again, and `failed` requests failed.
+    pub(crate) fn raced(&mut self, resent: u64, failed: u64) {
+        let is_early = self.closes_without_request() == 0;
+        let counts = &mut self.counts;
+        counts.keep_alive_races += 1;
+        counts.resent += resent;
+        counts.fail(ErrorKind::KeepAliveRace, failed);
+        if is_early {
+            let early = &mut counts.early_races;
+            early.connections += 1;
+            early.resent += resent;
+            early.failed += failed;
+        }
+    }
+}
