@@ -220,12 +220,16 @@ mod tests {
     use crate::{Client as _, Done, Outcome, Request, Requester as _};
     use run::Protocol;
 
+    /// The keys a, b and c belong to hash slots 15495, 3300 and 7365.
     fn plan() -> ClientPlan {
+        plan_of("GET a\nGET b\nGET c", [(0, 5460, 1), (5461, 10_922, 2), (10_923, 16_383, 3)])
+    }
+
+    /// Makes a plan for a cluster with three nodes. Each node has its first and last hash slot, and its port.
+    fn plan_of(commands: &str, nodes: [(u16, u16, u16); 3]) -> ClientPlan {
         let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let range = |first, last, port| ClusterSlots { first, last, node: node(port) };
-        // The keys a, b and c belong to hash slots 15495, 3300 and 7365.
-        let cluster = vec![range(0, 5460, 1), range(5461, 10_922, 2), range(10_923, 16_383, 3)];
-        let command = "GET a\nGET b\nGET c".to_owned();
+        let cluster = nodes.map(|(first, last, port)| ClusterSlots { first, last, node: node(port) }).into();
+        let command = commands.to_owned();
         let plan =
             Protocol::Redis { command, commands_file: None, auth_file: None, database: 0, resp3: false, cluster };
         ClientPlan::new(&plan).unwrap()
@@ -271,13 +275,8 @@ mod tests {
     /// Of four commands, two belong to the second node and one to the third node. The last command has no key.
     #[test]
     fn a_node_has_the_weight_of_its_commands() {
-        let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let range = |first, last, port| ClusterSlots { first, last, node: node(port) };
-        let cluster = vec![range(5461, 10_922, 1), range(0, 5460, 2), range(10_923, 16_383, 3)];
-        let command = "GET b\nGET {b}1\nGET a\nPING".to_owned();
-        let plan =
-            Protocol::Redis { command, commands_file: None, auth_file: None, database: 0, resp3: false, cluster };
-        let weights = ClientPlan::new(&plan).unwrap().address_weights();
+        let nodes = [(5461, 10_922, 1), (0, 5460, 2), (10_923, 16_383, 3)];
+        let weights = plan_of("GET b\nGET {b}1\nGET a\nPING", nodes).address_weights();
         assert_eq!(weights.iter().map(|weight| (3.0 * weight).round()).collect::<Vec<_>>(), [1.0, 7.0, 4.0]);
     }
 
