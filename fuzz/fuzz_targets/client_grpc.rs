@@ -1,4 +1,4 @@
-//! Feeds random bytes, instead of a server's bytes, to a client of grpc://. The client must not panic. Every way to
+//! Sends random bytes to a client of grpc://, as if they came from a server. The client must not panic. Every way to
 //! split the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 

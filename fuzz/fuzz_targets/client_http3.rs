@@ -1,4 +1,4 @@
-//! Feeds random bytes, instead of a server's bytes, to the streams of a client of h3://. The client must not panic.
+//! Sends random bytes to the streams of a client of h3://, as if they came from a server. The client must not panic.
 //! Every way to split the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Feeds random bytes, instead of a server's bytes, to a client of event streams. The client must not panic. Every way
+//! Sends random bytes to a client of event streams, as if they came from a server. The client must not panic. Every way
 //! to split the bytes into reads must give the same events.
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Feeds random bytes, instead of a server's bytes, to a client of ws://. The client must not panic. Every way to split
-//! the bytes into reads must give the same outcome: an error, or the same results.
+//! Sends random bytes to a client of ws://, as if they came from a server. The client must not panic. Every way to
+//! split the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Feeds random bytes, instead of a client's bytes, to the server of `serve memcached`. The server must not panic.
+//! Sends random bytes to the server of `serve memcached`, as if they came from a client. The server must not panic.
 //! Every way to split the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 

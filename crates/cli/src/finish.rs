@@ -58,7 +58,7 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
-        // loadline already saved each trial at its end, unless the disk was full.
+        // Each trial was already saved when it ended, unless the disk was full. This call saves the conclusions, too.
         dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;

@@ -1,5 +1,5 @@
-//! Messages from JSON as known bytes, and errors in messages and paths. The bytes of `id`, `name` and `items` are the
-//! examples of "Encoding" in the protobuf documentation.
+//! Tests that messages from JSON are encoded to known bytes, and that wrong messages and paths are refused. The bytes
+//! of `id`, `name` and `items` are the examples of "Encoding" in the protobuf documentation.
 
 #![allow(clippy::unwrap_used)]
 

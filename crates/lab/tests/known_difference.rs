@@ -100,7 +100,8 @@ struct Results {
     smallest_change: f64,
 }
 
-/// Compares `seeds` pairs of servers. In each pair, the new server is slower by the share `slower`.
+/// Compares `seeds` pairs of servers. In each pair, the new server is slower than the old one. `slower` is the
+/// difference as a share: 0.05 means 5 %.
 fn results(seeds: u64, machine: Machine, slower: f64) -> Results {
     (1..=seeds).map(|seed| compared(seed, machine, slower)).fold(Results::default(), |mut sum, (c, ended_after_s)| {
         let worded = |word: ComparisonResult| {

@@ -61,8 +61,8 @@ pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Measures by how many seconds a run with twelve agents (generator processes) takes longer than a run with one. The
-/// additional time is needed to start the agents (generator processes), to compare their clocks and to end them.
+/// Measures how many seconds longer a run takes with twelve agents (generator processes) than with one agent. In the
+/// additional time, loadline starts the agents, compares their clocks and ends the agents.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };

@@ -84,7 +84,7 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
 }
 
 /// One server sleeps 2 ms per request in each of its two workers, and the other server sleeps 3 ms. The comparison
-/// searches for the capacity of both servers with the same objective.
+/// finds the capacity of each server, with the same objective for both.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();

@@ -138,7 +138,7 @@ fn exception(command: &str) -> Option<&'static str> {
 }
 
 /// Returns the commands of a page that the test runs, after the commands that the page assumes to have run before.
-/// Returns no commands if all remaining commands only start servers or create files.
+/// Returns an empty list for a page whose commands only start servers or create files.
 fn session(name: &str, page: &str) -> Vec<String> {
     let commands: Vec<String> = commands(page).into_iter().filter(|command| exception(command).is_none()).collect();
     if !commands.iter().any(|command| command.starts_with("loadline ") && !command.starts_with("loadline serve")) {

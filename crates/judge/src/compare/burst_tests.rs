@@ -135,8 +135,9 @@ struct Decided {
 
 type Method = fn(&[Cell], super::Pairing) -> Option<Contrast>;
 
-/// Simulates many comparisons in which the new server is slower by the share `slower`. `levels` contains the
-/// significance level of each interim analysis (look).
+/// Simulates many comparisons with a new server that needs more CPU time per request than the old server does. `slower`
+/// is the additional CPU time, as a share of the old server's. `levels` contains the significance level of each interim
+/// analysis (look).
 fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Decided {
     (0..DRAWS).fold(Decided::default(), |sum, seed| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xb57);

@@ -1,7 +1,7 @@
 //! Response times in windows, with confidence intervals.
 //!
-//! Response times of one window are not independent, because a long queue stays long for a while. Because the response
-//! times in a window are correlated, each window is divided into stretches. The scatter between the stretches shows how
+//! Response times of one window are not independent, because a long queue stays long for a while. Each window
+//! is therefore divided into stretches, which are parts of equal length. The scatter between the stretches shows how
 //! many answers count as one independent draw (method of batch means; A. Law, *Simulation Modeling and Analysis*).
 
 use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure};

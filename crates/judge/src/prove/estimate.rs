@@ -9,8 +9,9 @@
 //! regression of throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one
 //! CPU, the equations separate its effects.
 //!
-//! Requests that wait at the end of a slot are served in the next slot. A regressor with the change of the lever's
-//! state since the preceding slot accounts for requests that are served late.
+//! Requests that wait at the end of a slot are served in the next slot. The regression therefore has
+//! one more variable: the change of the lever's state since the preceding slot. This variable takes up the effect of
+//! the requests that are served late.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 

@@ -17,7 +17,7 @@ impl Permission {
         self.is_given
     }
 
-    /// Returns true if a part of the client's request to begin TLS is still to be sent.
+    /// Returns true if the client has not yet sent its whole request to begin TLS.
     pub(super) fn wants_to_ask(&self, question: &BeforeTls) -> bool {
         self.sent < question.request.len()
     }
