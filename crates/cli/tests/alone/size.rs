@@ -33,7 +33,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     let _alone = alone();
     let Some(_group) = ControlGroup::fifth_of_a_processor("capacity_is_the_quota_over_the_burnt_time") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let serve = format!("exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
+    let serve = format!("exec \"$LOADLINE\" serve --model epoll --listen 127.0.0.1:$PORT --option spin={BURNS_US}");
     let arguments = ["--quota", "0.5,0.25", "--p99", "1s", "--expect", "capacity>=160", "--budget", "60s"];
     let others = OtherPrograms::watch();
     let (status, result) = size(dir.path(), &serve, &arguments);
