@@ -95,6 +95,8 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
+    let workers: Vec<WaitFinding> = found.iter().filter(|pool| pools::is_of_processes(pool)).cloned().collect();
+    found.retain(|pool| !pools::leads_to_smaller(profile, pool, &workers));
     let mut inside = databases::sessions(databases, &found);
     // Sampled sessions say more about PostgreSQL than the titles of its processes, so the sessions replace the titles.
     let knows_sessions =

@@ -147,3 +147,27 @@ fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
     profile.peers = vec![to_database];
     assert!(causes(&profile).is_empty(), "requests at the proxy are not known");
 }
+
+/// Makes a proxy with `connections` busy connections to a server with five sleeping children and an idle parent.
+fn proxy_before_children(connections: f64) -> WaitProfile {
+    let mut profile = process(1.0, &[(ThreadState::Events, "", 1.0)]);
+    profile.processes[0].epoll = true;
+    let mut children = process(6.0, &[(ThreadState::Sleep, "", 5.0), (ThreadState::Events, "", 1.0)]);
+    children.processes[0].processes = 6.0;
+    children.processes[0].behind = true;
+    children.processes[0].process = "php-fpm".into();
+    children.groups.iter_mut().for_each(|group| group.process = "php-fpm".into());
+    profile.processes.append(&mut children.processes);
+    profile.groups.append(&mut children.groups);
+    profile.clients = Some(clients(16.0, 0.0));
+    profile.peers = vec![run::PeerConnections { to: "php-fpm".into(), ..peer("app:7", connections, connections) }];
+    profile
+}
+
+#[test]
+fn connections_to_a_used_up_pool_of_children_are_no_cause() {
+    let found = waits(&proxy_before_children(9.0), &[]);
+    assert_eq!((found.len(), found[0].cause, found[0].of), (1, WaitCause::WorkerPool, 5.0), "{found:?}");
+    let found = waits(&proxy_before_children(3.0), &[]);
+    assert!(found.iter().any(|pool| pool.cause == WaitCause::ConnectionPool && pool.of == 3.0), "{found:?}");
+}

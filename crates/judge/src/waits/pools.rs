@@ -51,6 +51,16 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && [CHILDREN, PROCESSES].contains(&pool.counted.as_str())
 }
 
+/// Returns true for a pool of connections that leads to a smaller pool of `workers`, the pools of worker processes that
+/// are used up. The workers are the limit: with more connections, more requests would wait for the same workers.
+pub(super) fn leads_to_smaller(profile: &WaitProfile, pool: &WaitFinding, workers: &[WaitFinding]) -> bool {
+    let own = profile.peers.iter().filter(|peer| peer.process == pool.process && peer.address == pool.peer);
+    let servers: Vec<&str> = own.map(|peer| peer.to.as_str()).collect();
+    let is_smaller = |of: f64| of <= pool.of - WAIT_QUEUE;
+    let limits = |workers: &WaitFinding| servers.contains(&workers.process.as_str()) && is_smaller(workers.of);
+    pool.cause == WaitCause::ConnectionPool && workers.iter().any(limits)
+}
+
 /// Returns the pool's name from the title of most worker processes, such as `pool www` of `php-fpm: pool www`. Returns
 /// an empty text if most workers have no common title, or if this title names no pool.
 fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> String {
