@@ -160,7 +160,7 @@ pub fn judge_so_far(run: &mut Run) {
     let order = verdict::word_order(&facts, &bottleneck);
     waits::explain(&mut bottleneck, &waits, hot::first(run, &hot), order);
     waits::explain_idle_loop(&mut bottleneck, &waits, run);
-    waits::explain_connection_limit(&mut bottleneck, run, order);
+    waits::explain_connection_limit(&mut bottleneck, &waits, run, order);
     let picks = decide::picks(&facts, found.as_ref());
     let capacity = found.map(|found| found.capacity);
     let mut classes = classes::classes(&facts, &picks);

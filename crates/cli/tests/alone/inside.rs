@@ -20,8 +20,6 @@ enum Planted {
     Pool(u32, &'static str),
     /// A function that uses the CPU. The function's name contains one of these texts.
     Function(&'static [&'static str]),
-    /// ID of a verdict. The test expects no further findings, because loadline cannot see the cause inside the process.
-    Verdict(&'static str),
     /// ID of a cause that must not be found.
     Without(&'static str),
 }
@@ -40,7 +38,6 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
         Planted::Pool(children, name) => {
             is_named(run, &Planted::Wait("worker-pool", name)) && sentence.contains(&format!("{children} children of "))
         }
-        Planted::Verdict(id) => testkit::bottleneck(run) == *id,
         Planted::Without(cause) => list("waits").iter().all(|wait| wait["cause"] != *cause),
         Planted::Function(parts) => list("hot").iter().any(|hot| {
             let function = hot["function"].as_str().unwrap_or_default();
@@ -81,7 +78,7 @@ macro_rules! applications {
     )+};
 }
 
-use Planted::{Function, Pool, Verdict, Wait, Without};
+use Planted::{Function, Pool, Wait, Without};
 
 applications! {
     flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "flask_lock.py");
@@ -104,7 +101,7 @@ applications! {
         |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
     redis_with_keys: servers::redis_keys, [], Wait("serial-cpu", "KEYS");
     redis_with_keys_behind_express: servers::express_keys, [], Wait("serial-cpu", "KEYS");
-    puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");
+    puma_with_two_threads: servers::puma, [], Wait("worker-pool", "puma");
     nginx_with_gzip_at_level_9: servers::nginx_gzip, ["--header", "Accept-Encoding: gzip"], Function(&["deflate", "longest_match"]);
     haproxy_with_a_key_of_4096_bits: servers::haproxy, ["--new-connections", "--insecure"], Function(&["bn_", "mul", "rsa", "RSA", "mont"]);
     axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");

@@ -2,20 +2,30 @@
 //! to be accepted.
 
 use run::number::number;
-use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitProfile};
+use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitFinding, WaitProfile};
 
 use super::explain::{UNKNOWN, WordOrder, line, tell};
+use super::is_queue;
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that a
-/// limit on connections can explain.
-pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run, order: WordOrder) {
+/// limit on connections can explain. A process that has another cause among `findings` accepts no further connections
+/// because of this cause. For example, Puma accepts as many connections as it has idle threads.
+pub(crate) fn explain_connection_limit(
+    verdict: &mut Bottleneck,
+    findings: &[WaitFinding],
+    run: &run::Run,
+    order: WordOrder,
+) {
     if !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
         return;
     }
     let trial = run.sampled_trial().and_then(|at| run.trials.get(at));
     let Some(Limit { process, open, queued, is_proxy }) = trial.and_then(limit) else { return };
+    if findings.iter().any(|finding| finding.process == process && is_queue(finding)) {
+        return;
+    }
     let [open_text, queued_text] = [open, queued].map(number);
     let text =
         format!("{process} never held more than {open_text} connections, and {queued_text} more waited to be accepted");
@@ -95,7 +105,7 @@ mod tests {
     /// Returns the advice that the limit on connections adds to a verdict with this ID.
     fn advice(id: &str, run: &Run) -> Vec<String> {
         let mut verdict = Bottleneck { id: id.into(), ..Bottleneck::default() };
-        explain_connection_limit(&mut verdict, run, WordOrder::WaitsFirst);
+        explain_connection_limit(&mut verdict, &[], run, WordOrder::WaitsFirst);
         assert_eq!(verdict.evidence.len(), verdict.advice.len());
         verdict.advice
     }
@@ -117,7 +127,7 @@ mod tests {
             });
             let sentence = "43.4 % of the requests failed".to_string();
             let mut verdict = Bottleneck { id: UNKNOWN.into(), sentence, ..Bottleneck::default() };
-            explain_connection_limit(&mut verdict, &run, WordOrder::WaitsLast);
+            explain_connection_limit(&mut verdict, &[], &run, WordOrder::WaitsLast);
             verdict.sentence
         };
         let limit = "43.4 % of the requests failed; app:7 never held more than 58 connections, and 32.5 more waited to be accepted";
@@ -149,5 +159,18 @@ mod tests {
         assert!(advice("unknown", &fresh).is_empty(), "a connection per request");
         let threads = planted(|_, profile| profile.processes[0].epoll = false);
         assert!(advice("unknown", &threads).is_empty(), "a worker per connection");
+    }
+
+    /// Seen with Puma, which never held more connections than it has threads.
+    #[test]
+    fn workers_that_are_all_busy_explain_the_connections_that_nobody_accepts() {
+        let told = |cause, process: &str| {
+            let pool = WaitFinding { cause, process: process.into(), ..WaitFinding::default() };
+            let mut verdict = Bottleneck { id: UNKNOWN.into(), ..Bottleneck::default() };
+            explain_connection_limit(&mut verdict, &[pool], &planted(|_, _| ()), WordOrder::WaitsFirst);
+            verdict.advice.len()
+        };
+        use run::WaitCause::{Peer, WorkerPool};
+        assert_eq!((told(WorkerPool, "app:7"), told(WorkerPool, "other:9"), told(Peer, "app:7")), (0, 1, 1));
     }
 }

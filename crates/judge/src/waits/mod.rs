@@ -49,9 +49,13 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns the first cause that is a queue in the server. Requests queue for a lock, a slot of a pool, the only worker,
-/// or the event loop.
+/// Returns the first cause that is a queue in the server.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
+    findings.iter().find(|finding| is_queue(finding))
+}
+
+/// Returns true for a cause for which requests queue: a lock, a slot of a pool, the only worker, or the event loop.
+fn is_queue(finding: &WaitFinding) -> bool {
     const QUEUES: [WaitCause; 5] = [
         WaitCause::Lock,
         WaitCause::WorkerPool,
@@ -59,7 +63,7 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
         WaitCause::RowLock,
         WaitCause::BlockingCall,
     ];
-    findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
+    QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding)
 }
 
 /// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show the lock's
