@@ -1,6 +1,6 @@
 //! Rule for a server that accepts connections too slowly: its listen backlog overflows, and connects are dropped.
 
-use run::FigureUnit;
+use run::{FigureUnit, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
@@ -8,7 +8,11 @@ use crate::evidence::{cpu_share_line, measured};
 use crate::facts::unix_socket;
 use crate::number::{counted, figure, percent, positive};
 use crate::overflow::{Overflow, slow_connects, slow_share};
+use crate::single::clients;
+use crate::sweep::Plateau;
 use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
+use crate::view::View;
+use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
     id: "accept-queue",
@@ -31,7 +35,8 @@ pub(super) const RULE: Rule = Rule {
               SYN after 1 s. A few connects then take 1 s, 2 s or more while all others are fast, and the server idles. The \
               kernel counts ListenOverflows of the host and the drops of each listener; only those of this server's listener, or \
               our own slow connects, count here. With full CPUs or workers the queue overflows only beyond the \
-              rate that the server cannot serve anyway.",
+              rate that the server cannot serve anyway: then throughput stopped growing before the first drop, or the \
+              samples of the threads show what the workers wait for.",
     ..PLAIN
 };
 
@@ -65,10 +70,43 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if !worst.counts() {
         return Verdict::RuledOut(text);
     }
-    bind(&worst, text)
+    if let Some(why) = waits_for_workers(facts, &worst.view).or_else(|| was_flat_before(facts)) {
+        return Verdict::RuledOut(format!("{text}, but {why}"));
+    }
+    bind(facts, &worst, text)
 }
 
-fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
+/// Describes the cause for which requests queue inside the server, from samples of its threads. Such a server accepts
+/// no connections because its workers are busy, so a longer queue would not help.
+fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
+    let finding = waits::own_queue(&facts.waits, view)?;
+    Some(format!("connects wait because of a cause inside the server: {}", finding.sentence))
+}
+
+/// Describes the steps of a plateau in which no connect was dropped. Returns `None` for fewer than two such steps. If
+/// throughput no longer grew before the first connect was dropped, the accept queue does not limit it. With many more
+/// clients, the queue of any server overflows.
+fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
+    let Plateau::Flat { from, .. } = facts.plateau else { return None };
+    let on_plateau = facts.sweep.iter().filter(|trial| clients(trial) >= from);
+    let kept = on_plateau.filter(|trial| Overflow::of(trial).is_some_and(|overflow| overflow.drops < FEW_DROPS));
+    let counts: Vec<f64> = kept.map(|trial| clients(trial)).collect();
+    let [few, many] = [f64::min, f64::max].map(|end| counts.iter().copied().reduce(end));
+    let (few, many) = few.zip(many).filter(|(few, many)| many > few)?;
+    Some(format!(
+        "throughput no longer grew from {} to {} clients, where no connect was dropped",
+        figure(few),
+        figure(many)
+    ))
+}
+
+/// Returns true if a single load cannot tell a listener that accepts slowly from workers that are all busy. Both drop
+/// connects if each request has a connection of its own. Samples of the threads tell them apart.
+fn may_be_busy(facts: &Facts<'_>, trial: &Trial) -> bool {
+    facts.plateau == Plateau::NoResult && !waits::keeps_connections(trial) && !waits::has_enough_samples(facts.run)
+}
+
+fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
     let (view, trial) = (&worst.view, worst.view.trial);
     let mut evidence = vec![measured(view, (worst.counter, ""), (worst.drops, FigureUnit::Plain), Some(0.0), text)];
     let mut confidence: f64 = ONE_SIGN;
@@ -89,7 +127,7 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     if slow.is_some() {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
-    if !worst.is_own() {
+    if !worst.is_own() || may_be_busy(facts, trial) {
         // If the server's own listener shows no overflow, the signs are only indirect. SYNs that the network lost slow
         // down connects, too, and the host's counter may count the drops of another listener.
         confidence = confidence.min(INDIRECT);
@@ -299,5 +337,58 @@ mod tests {
             .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
             .per_s(Who::Server, "listen.drops", "0.0.0.0:80", |p| p.x / 20.0);
         assert!(matches!(judged(unknown), Verdict::Binds { .. }));
+    }
+
+    /// Eight workers need 20 ms per request and close each connection. The backlog holds 10 connections, so connects are
+    /// dropped only from more than 18 clients on.
+    fn workers_that_close_connections() -> PlantedRun {
+        let closes = |t: &mut run::Trial, p: &crate::planted::Point| {
+            t.measured.tally.attempted = t.measured.tally.completed;
+            (t.tally.attempted, t.tally.connected) = (t.tally.completed, t.tally.completed);
+            if p.n > 18.0 {
+                (t.connect_us.p99, t.connect_us.max) = (1.04e6, 3.1e6);
+            }
+        };
+        let drops = |p: &crate::planted::Point| (p.n - 18.0).max(0.0);
+        PlantedRun::new(20_000.0, 400.0)
+            .steps(&[1, 2, 4, 8, 16, 32])
+            .rates(&[])
+            .per_s(Who::Server, "tcp.passive_opens", "", |p| p.x)
+            .per_s(Who::Server, "tcp.listen_overflows", "", drops)
+            .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", drops)
+            .level(Who::Server, "listen.queue", "0.0.0.0:8080", 8.0)
+            .level(Who::Server, "listen.limit", "0.0.0.0:8080", 10.0)
+            .change(closes)
+    }
+
+    #[test]
+    fn drops_after_throughput_stopped_growing_are_no_limit() {
+        let b = workers_that_close_connections().verdict();
+        assert_eq!(b.id, "server-concurrency", "{b:#?}");
+        let why = b.ruled_out.iter().find(|other| other.id == "accept-queue").map(|other| other.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("from 8 to 16 clients, where no connect was dropped")), "{why:?}");
+        let without_16 = workers_that_close_connections().steps(&[1, 2, 4, 8, 32]).verdict();
+        assert_eq!(without_16.id, "accept-queue", "one step of the plateau shows no growth: {without_16:#?}");
+    }
+
+    #[test]
+    fn a_single_load_tells_slow_accepts_from_busy_workers_only_by_samples() {
+        let with = |samples: Option<run::WaitProfile>| {
+            let one = workers_that_close_connections().steps(&[32]).change(move |trial, _| {
+                trial.kind = run::TrialKind::Fixed;
+                trial.server.iter_mut().for_each(|side| side.waits = samples.clone().map(Box::new));
+            });
+            one.verdict()
+        };
+        let unseen = with(None);
+        assert!(unseen.id == "accept-queue" && unseen.confidence <= INDIRECT, "{unseen:#?}");
+        let mut locked = waits::tests::locked(run::FutexKind::OwnedMutex);
+        let names = locked.processes.iter_mut().map(|process| &mut process.process);
+        let names = names.chain(locked.groups.iter_mut().map(|group| &mut group.process));
+        names
+            .chain(locked.futexes.iter_mut().map(|futex| &mut futex.process))
+            .for_each(|name| *name = "srv:100".into());
+        let busy = with(Some(locked));
+        assert_ne!(busy.id, "accept-queue", "{busy:#?}");
     }
 }

@@ -56,7 +56,7 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let process = profile.processes.iter().find(|process| process.epoll && !process.behind)?;
     let is_constant = clients.max_open > 0.0 && clients.max_open <= clients.open + WAIT_FEW;
     let is_limit = clients.open >= MIN_MEMBERS && (is_constant || refuses(trial, clients));
-    (is_limit && keeps(trial) && clients.queued >= WAIT_QUEUE).then(|| Limit {
+    (is_limit && keeps_connections(trial) && clients.queued >= WAIT_QUEUE).then(|| Limit {
         process: &process.process,
         open: clients.max_open,
         queued: clients.queued,
@@ -66,7 +66,7 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
 
 /// Returns true if the clients use a connection for many requests. A connection that replaces a failed connection does
 /// not count as new.
-fn keeps(trial: &Trial) -> bool {
+pub(crate) fn keeps_connections(trial: &Trial) -> bool {
     let fresh = trial.tally.attempted.saturating_sub(trial.tally.errors.requests());
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
 }

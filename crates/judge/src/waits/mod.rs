@@ -25,7 +25,7 @@ mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
-pub(crate) use connection_limit::explain_connection_limit;
+pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
 pub use sentence::headline;
@@ -71,10 +71,15 @@ fn is_queue(finding: &WaitFinding) -> bool {
 /// use the CPU one at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
+    own_queue(findings, server).filter(|finding| finding.cause == WaitCause::Lock).filter(computes)
+}
+
+/// Returns the first cause that is a queue, if this cause is inside a process of the server itself.
+pub(crate) fn own_queue<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let is_own = |finding: &&WaitFinding| {
         server.side.processes.iter().any(|own| [own, program(own)].contains(&finding.process.as_str()))
     };
-    queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
+    queue_inside(findings).filter(is_own)
 }
 
 /// Returns true if the sampled trial has enough samples for a conclusion about waits. With too few samples, all samples

@@ -9,7 +9,7 @@ use super::{headline, waits};
 
 /// Makes a process with `threads` threads. `groups` are the states, the objects that threads wait for, and the numbers
 /// of threads.
-pub(super) fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
+pub(crate) fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
     let group = |(state, key, n): &(ThreadState, &str, f64)| WaitGroup {
         process: "app:7".into(),
         thread: "worker-#".into(),
