@@ -118,14 +118,16 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ));
     }
     let at_a_time = at_a_time(facts, &facts.refusals);
-    let confidence = if at_a_time.is_some() { confidence.min(LIKELY) } else { confidence };
+    // A status such as 429 says that the server refuses on purpose, whatever it counts.
+    let is_open = at_a_time.is_some() && !facts.refusals.is_named;
+    let confidence = if is_open { confidence.min(LIKELY) } else { confidence };
     bind(worst, confidence, (*middle, limited.len()), at_a_time.as_deref())
 }
 
 /// Describes a limit of requests at a time that would refuse the same requests as a limit of requests per second.
 /// Returns `None` if the limit is one of requests per second.
 fn at_a_time(facts: &Facts<'_>, refusals: &Refusals<'_>) -> Option<String> {
-    pool(facts).or_else(|| good_at_a_time(refusals).filter(|_| !refusals.is_named))
+    pool(facts).or_else(|| good_at_a_time(refusals))
 }
 
 /// Describes the connections to an upstream, if their number equals the number of requests handled at a time. A full
@@ -269,12 +271,14 @@ mod tests {
             let mut run = refuses_beyond_500_after(r1_us).change(refuse).run();
             crate::judge(&mut run);
             let found = run.findings.bottleneck;
-            (found.id == "server-rate-limit", found.confidence >= 0.9)
+            let names_both = found.sentence.contains("or of requests at a time");
+            (found.id == "server-rate-limit", found.confidence >= 0.9, names_both)
         };
-        assert_eq!(verdict("503", 1.0, 10_000.0), (true, false), "5 at a time, or 500/s");
-        assert_eq!(verdict("503", 2.0, 10_000.0), (true, true), "5 and 10 at a time");
-        assert_eq!(verdict("429", 1.0, 10_000.0), (true, true), "too many requests");
-        assert_eq!(verdict("503", 1.0, 500.0), (true, true), "a quarter of a request at a time");
+        assert_eq!(verdict("503", 1.0, 10_000.0), (true, false, true), "5 at a time, or 500/s");
+        assert_eq!(verdict("503", 2.0, 10_000.0), (true, true, false), "5 and 10 at a time");
+        assert_eq!(verdict("429", 1.0, 10_000.0), (true, true, true), "too many requests, of either kind");
+        assert_eq!(verdict("429", 2.0, 10_000.0), (true, true, false), "5 and 10 at a time");
+        assert_eq!(verdict("503", 1.0, 500.0), (true, true, false), "a quarter of a request at a time");
     }
 
     /// A single load cannot show that the rate of good answers has an upper limit, so the statuses of the answers
@@ -292,7 +296,8 @@ mod tests {
             run.findings.bottleneck
         };
         let limited = verdict("429");
-        assert!(limited.sentence.ends_with("refuses the rest"), "{limited:#?}");
+        // A single load does not tell what the limit counts.
+        assert!(limited.sentence.ends_with("or of requests at a time"), "{limited:#?}");
         assert!(limited.id == "server-rate-limit" && limited.evidence[0].text.contains("(429: "), "{limited:#?}");
         for status in ["401", "404", "500", "503"] {
             assert_eq!(verdict(status).id, "unknown", "{status}");
