@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use run::{Counted, InstanceFilter};
+use run::{Counted, InstanceFilter, WaitCause, WaitFinding};
 
 use crate::Facts;
 use crate::ack_timer;
@@ -14,6 +14,7 @@ use crate::number::{figure, positive};
 use crate::single::{clients, good, server_of};
 use crate::thresholds::{BUSY, HOLDS_MANY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
+use crate::waits;
 
 /// Number of requests that the server handles at a time, and counts of workers or connections that may explain this
 /// number.
@@ -48,7 +49,8 @@ impl Places {
         let places = positive(x_max * (r1 - way) / 1e6)?;
         let view = facts.crowded_server()?;
         let (children, connections) = distinct(children(&view, server_of(one)), connections(&view));
-        let mut counted = [children, threads(&view), connections].concat();
+        let threads = if may_be_pool(facts) { threads(&view) } else { Counts::new() };
+        let mut counted = [children, threads, connections].concat();
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
         Some(Self { places, counted })
     }
@@ -70,6 +72,13 @@ impl Places {
     }
 }
 
+/// Returns false if samples of the threads show no pool of workers. The threads of a runtime, such as those of Go or
+/// tokio, handle many requests each, so their number may equal the number of requests by chance.
+fn may_be_pool(facts: &Facts<'_>) -> bool {
+    let is_pool = |finding: &WaitFinding| finding.cause == WaitCause::WorkerPool;
+    !waits::has_enough_samples(facts.run) || facts.waits.iter().any(is_pool)
+}
+
 const CHILDREN: &str = "children";
 const THREADS: &str = "threads";
 const CONNECTIONS: &str = "connections";
@@ -77,6 +86,11 @@ const CONNECTIONS: &str = "connections";
 /// Returns true for a count of connections.
 pub(crate) fn is_connections(counted: &Counted) -> bool {
     counted.what == CONNECTIONS
+}
+
+/// Returns true for a count of threads. Threads that ran need not be workers, so this count alone shows no queue.
+pub(crate) fn is_threads(counted: &Counted) -> bool {
+    counted.what == THREADS
 }
 
 /// Describes a count in words: `php-fpm has 5 children`, `4 worker threads of srv ran`.
@@ -353,16 +367,30 @@ mod tests {
         assert!(!b.advice.iter().any(|a| a.contains("Raise the number")), "{:?}", b.advice);
     }
 
+    /// Makes a server in which three threads of one name, a thread of another name and the first thread ran.
+    fn three_threads_of_one_name() -> PlantedRun {
+        let names = [("http-exec-1", 104), ("http-exec-2", 105), ("http-exec-13", 106), ("gc", 107), ("srv", 100)];
+        let planted = PlantedRun::new(20_000.0, 152.0).none(Who::Server, "thread.cpu").shared();
+        names.iter().fold(planted, |planted, (name, tid)| {
+            planted.per_s(Who::Server, "thread.cpu", &format!("{name}:100/{tid}"), |p| p.x)
+        })
+    }
+
     #[test]
     fn threads_of_one_name_are_one_kind_of_place() {
-        let mut planted = PlantedRun::new(20_000.0, 152.0).none(Who::Server, "thread.cpu");
-        for (name, tid) in
-            [("http-exec-1", 104), ("http-exec-2", 105), ("http-exec-13", 106), ("gc", 107), ("srv", 100)]
-        {
-            planted = planted.per_s(Who::Server, "thread.cpu", &format!("{name}:100/{tid}"), |p| p.x);
-        }
-        let b = planted.shared().verdict();
+        let b = three_threads_of_one_name().verdict();
         assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
+    }
+
+    /// Seen with Go behind a limit that delays answers: three threads of the runtime ran, but they were no pool.
+    #[test]
+    fn threads_that_samples_show_to_be_no_pool_are_not_counted() {
+        let sampled = three_threads_of_one_name().change(|trial, _| {
+            let idle = crate::waits::tests::process(4.0, &[(run::ThreadState::Futex, "", 4.0)]);
+            trial.server.iter_mut().for_each(|side| side.waits = Some(Box::new(idle.clone())));
+        });
+        let b = sampled.verdict();
+        assert!(b.counted.is_empty() && !b.sentence.contains("worker threads"), "{b:#?}");
     }
 
     /// With one client, a response takes 20 ms (R1), and 17 ms of this time are the network round trip. A request on

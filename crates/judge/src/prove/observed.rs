@@ -6,6 +6,7 @@ use run::{Bottleneck, Evidence};
 use super::decision::Observed;
 use crate::Facts;
 use crate::number::figure;
+use crate::places;
 use crate::rules::{RULES, Tier};
 use crate::single::server_of;
 use crate::verdict::without;
@@ -44,6 +45,12 @@ pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
+/// Returns true if children or connections were counted that equal the number of requests handled at a time. Threads
+/// that ran need not be workers, so their number alone shows nothing directly.
+pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {
+    !verdict.counted.iter().all(places::is_threads)
+}
+
 /// Returns a direct sign of a bottleneck other than the verdict's, in words. Ignores the bottlenecks that the
 /// experiment excluded.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
@@ -77,7 +84,7 @@ pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed
     match (observation(verdict), other) {
         (_, Some(_)) => Observed::Contradicts,
         (Some(_), None) => Observed::Agrees,
-        (None, None) if !verdict.counted.is_empty() => Observed::Agrees,
+        (None, None) if are_places_seen(verdict) => Observed::Agrees,
         (None, None) => Observed::Nothing,
     }
 }
