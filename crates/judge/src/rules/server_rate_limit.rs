@@ -285,16 +285,18 @@ mod tests {
     /// decide.
     #[test]
     fn one_load_shows_a_limit_by_statuses_of_too_many_requests_alone() {
-        let verdict = |status: &str| {
+        let with_series = |status: &str, series: [Vec<f64>; 2]| {
             let mut run = refuses_beyond_500().run();
             let mut trial = run.trials.iter().rev().find(|t| t.measured.tally.unexpected_status > 0).unwrap().clone();
             trial.kind = run::TrialKind::Fixed;
+            [trial.measured.series_completed, trial.measured.series_refused] = series;
             let tally = &mut trial.measured.tally;
             tally.unexpected_statuses = [(status.into(), tally.unexpected_status)].into();
             run.trials = vec![trial];
             crate::judge(&mut run);
             run.findings.bottleneck
         };
+        let verdict = |status: &str| with_series(status, Default::default());
         let limited = verdict("429");
         // A single load does not tell what the limit counts.
         assert!(limited.sentence.ends_with("or of requests at a time"), "{limited:#?}");
@@ -302,6 +304,9 @@ mod tests {
         for status in ["401", "404", "500", "503"] {
             assert_eq!(verdict(status).id, "unknown", "{status}");
         }
+        let all: Vec<f64> = (0..30).map(|i| 200.0 + 20.0 * f64::from(i % 7)).collect();
+        let every_fifth = all.iter().map(|rate| rate / 5.0).collect();
+        assert_eq!(with_series("429", [all, every_fifth]).id, "unknown", "every fifth request at any rate");
         let failing = verdict("503");
         assert!(failing.sentence.contains("of the requests failed (503: "), "{failing:#?}");
         assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
