@@ -70,13 +70,13 @@ fn redirects(tally: &Tally) -> Option<String> {
 /// request was sent, because another sentence describes that case.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
-    let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
-    Some(format!(
-        "the server closed {}{}, the first of them after {} without a request",
-        counted(closed as f64, "idle connection"),
-        said(trial),
-        quantity(idle * 1e6, Unit::Micros)
-    ))
+    let idle_s = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
+    let moment = match idle_s > 0.0 {
+        true => format!("after {} without a request", quantity(idle_s * 1e6, Unit::Micros)),
+        false => "right after an answer".into(),
+    };
+    let closed = counted(closed as f64, "idle connection");
+    Some(format!("the server closed {closed}{}, the first of them {moment}", said(trial)))
 }
 
 /// Returns words about the message with which the server closed the first idle connection; empty if there was no
@@ -228,10 +228,10 @@ mod tests {
 
     /// Clients that pause after each answer are idle when the server closes their connections after ten answers.
     #[test]
-    fn a_close_right_after_an_answer_has_an_idle_time_of_zero() {
+    fn a_close_right_after_an_answer_is_told_without_a_time() {
         let tally = Tally { completed: 129, connected: 17, closed_by_server: 12, ..Tally::default() };
         let said = sentences(&Trial { tally, closes_idle_after_s: Some(0.0), ..Trial::default() });
-        assert_eq!(said, ["the server closed 12 idle connections, the first of them after 0 s without a request"]);
+        assert_eq!(said, ["the server closed 12 idle connections, the first of them right after an answer"]);
     }
 
     /// In this test, the server closes each connection after one or seven answers, without sending `Connection: close`.
