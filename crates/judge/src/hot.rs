@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run::{HotFunction, Run, StackProfile};
 
-use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE};
+use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
 
 /// Maximum number of functions in the list. A reader looks at the first few functions only; the flame graph shows all
 /// functions.
 const MAX_FUNCTIONS: usize = 10;
+
+/// Two samples, minus the rounding error of their share.
+const TWO_SAMPLES: f64 = 2.0 - 1e-6;
 
 /// Name of a process, and name of a function.
 type FunctionId<'a> = (&'a str, &'a str);
@@ -44,8 +47,9 @@ pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a H
     by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
 }
 
-/// Returns the functions by the share of their own code, the largest first. If no function has a large share of own
-/// code, appends a function with a large inclusive share (its own code and all that it calls).
+/// Returns the functions by the share of their own code, the largest first. Leaves out functions whose share may be
+/// chance. If no function has a large share of own code, appends a function with a large inclusive share (its own code
+/// and all that it calls).
 pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     let stacks = stacks(profile);
     let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
@@ -60,6 +64,7 @@ pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
         inclusive: None,
     };
     let mut functions: Vec<HotFunction> = own.keys().map(|id| function(*id)).collect();
+    functions.retain(|function| is_seen_often(function.share, profile.cpu_samples));
     functions.sort_by(|a, b| b.share.total_cmp(&a.share));
     functions.truncate(MAX_FUNCTIONS);
     if by_own_code(&functions, profile.cpu_samples).is_none()
@@ -141,6 +146,12 @@ impl<'a> Stack<'a> {
 /// enough to return true.
 fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
     samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
+}
+
+/// Returns true if at least two samples have a function, and its share is that of a working function even at the lower
+/// end of its sampling error.
+fn is_seen_often(share: f64, samples: u64) -> bool {
+    share * samples as f64 >= TWO_SAMPLES && is_beyond(share, WORKS, samples)
 }
 
 /// Returns true for a name in brackets: the module of a function whose name is unknown.

@@ -36,6 +36,21 @@ fn a_function_has_the_share_of_its_own_code_in_all_stacks() {
     assert!(hot(&StackProfile::default()).is_empty());
 }
 
+/// This case occurred with a run of 5 samples: the report listed five functions with 20 % of the CPU time each.
+#[test]
+fn a_function_that_few_samples_have_by_chance_is_not_listed() {
+    let listed = |samples: u64, sums: &[(&str, f64)]| {
+        let found = hot(&profile(samples, sums));
+        found.iter().filter(|f| f.inclusive.is_none()).map(|f| f.function.clone()).collect::<Vec<_>>()
+    };
+    let each = ["app;a", "app;b", "app;c", "app;d", "app;e"].map(|stack| (stack, 0.2));
+    assert!(listed(5, &each).is_empty(), "one sample each");
+    assert_eq!(listed(100, &each).len(), 5, "twenty samples each");
+    assert_eq!(listed(3, &[("app;a", 2.0), ("app;b", 1.0)]), ["a"], "two samples and one");
+    assert_eq!(listed(100, &[("app;a", 94.0), ("app;b", 6.0)]), ["a"], "six samples of a hundred may be chance");
+    assert_eq!(listed(1000, &[("app;a", 920.0), ("app;b", 80.0)]), ["a", "b"]);
+}
+
 #[test]
 fn one_function_among_many_is_not_named() {
     let among = |share: f64, samples: u64, function: &str| {
