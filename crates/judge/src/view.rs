@@ -64,6 +64,9 @@ pub struct Host {
     pub steal: f64,
 }
 
+/// Maximum number of CPUs of a machine whose stolen time is only known as a sum.
+const MAX_CPUS: f64 = 4096.0;
+
 /// Returns the program of a process instance: `nginx` for `nginx:1234`.
 pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
@@ -274,22 +277,42 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Returns the share of the time for which the hypervisor gave this machine its CPUs. No program on this machine
-    /// can use time that the hypervisor gave to other guests.
+    /// Returns the share of the time for which the hypervisor gave this machine the CPUs that the side may use. No
+    /// program on this machine can use time that the hypervisor gave to other guests.
     pub(crate) fn given(&self) -> f64 {
-        1.0 - self.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
+        1.0 - average(&self.stolen_each(self.mask()))
+    }
+
+    /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this host.
+    /// At most [`MAX_STOLEN`] counts. Without a mask, returns the shares of all CPUs. If only the sum over all CPUs was
+    /// read, one CPU may have lost all of this time. The result is empty if nothing was read.
+    pub(crate) fn stolen_each(&self, mask: Option<u64>) -> Vec<f64> {
+        let of_mask =
+            |cpu: &str| mask.is_none_or(|mask| cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0));
+        let mut shares = self.steal_of(|cpu| cpu != "total" && of_mask(cpu));
+        if shares.is_empty() {
+            shares = self.steal_of(|cpu| cpu == "total");
+            let cpus = mask.map_or(self.online().unwrap_or(1.0), |mask| f64::from(mask.count_ones()));
+            shares.resize(shares.len() * cpus.clamp(1.0, MAX_CPUS) as usize, 0.0);
+        }
+        shares.into_iter().map(|share| share.clamp(0.0, MAX_STOLEN)).collect()
     }
 
     /// Returns the share of the time for which the hypervisor took a CPU away from this host, for the CPU that lost the
     /// most. Reads the recording itself, so trials need no derived figures.
     pub fn stolen(&self) -> Option<f64> {
-        let recording = &self.side.recording;
-        let us = |instance: &str| recording.reading("cpu.steal", instance, self.window).value().and_then(finite);
-        let of_steal = recording.columns.iter().filter(|c| c.counter.as_str() == "cpu.steal");
-        let each = of_steal.filter(|c| c.instance != "total").filter_map(|c| us(&c.instance));
+        let most = self.steal_of(|cpu| cpu != "total").into_iter().reduce(f64::max);
         // A run of an older version may have only the sum over all CPUs.
-        let us = each.reduce(f64::max).or_else(|| us("total"))?;
-        ratio(us / 1e6, self.span_s?)
+        most.or_else(|| self.steal_of(|cpu| cpu == "total").first().copied())
+    }
+
+    /// Returns the share of the time that the hypervisor took away, for each instance of the counter that `of` selects.
+    fn steal_of(&self, of: impl Fn(&str) -> bool) -> Vec<f64> {
+        let recording = &self.side.recording;
+        let columns = recording.columns.iter().filter(|c| c.counter.as_str() == "cpu.steal" && of(&c.instance));
+        let share =
+            |c: &run::Column| ratio(recording.over(c, self.window).value().and_then(finite)? / 1e6, self.span_s?);
+        columns.filter_map(share).collect()
     }
 
     /// Returns the name of this side's host.

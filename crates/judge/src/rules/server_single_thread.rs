@@ -133,4 +133,33 @@ mod tests {
         assert_eq!(all.id, "server-single-thread", "{all:#?}");
         assert_eq!(some.id, "server-cpu", "{some:#?}");
     }
+
+    /// Returns the verdict on a server with one working thread, which runs 70 % of the time. `steal` is the share of
+    /// the time that the hypervisor takes from each of the four CPUs. `mask` are the CPUs that the thread may use.
+    fn beside_guests(steal: [f64; 4], mask: f64) -> run::Bottleneck {
+        let busy = |p: &crate::planted::Point| p.x / 500.0 * 0.7e6;
+        let mut planted = PlantedRun::new(6000.0, 500.0)
+            .none(Who::Server, "thread.cpu")
+            .per_s(Who::Server, "process.cpu", "srv:100", busy)
+            .per_s(Who::Server, "thread.cpu", "srv:100/101", busy)
+            .level(Who::Server, "thread.cpu_mask", "srv:100/101", mask)
+            .level(Who::Server, "connection.receive_queue", "", 60.0);
+        for (cpu, share) in ["0", "1", "2", "3"].into_iter().zip(steal) {
+            planted = planted.per_s(Who::Server, "cpu.steal", cpu, move |_| share * 1e6);
+        }
+        planted.verdict()
+    }
+
+    /// The hypervisor takes a quarter of the time of one CPU. An earlier version divided the busy share of every thread
+    /// by the time that this CPU was given.
+    #[test]
+    fn time_stolen_from_a_cpu_counts_for_the_threads_that_run_there() {
+        let elsewhere = beside_guests([0.25, 0.0, 0.0, 0.0], 14.0);
+        assert!(elsewhere.id == "server-concurrency" && elsewhere.confidence >= 0.9, "{elsewhere:#?}");
+        let open = beside_guests([0.25, 0.0, 0.0, 0.0], 15.0);
+        assert!(open.id == "server-concurrency" && (0.5..0.9).contains(&open.confidence), "{open:#?}");
+        for there in [beside_guests([0.25, 0.0, 0.0, 0.0], 1.0), beside_guests([0.25; 4], 15.0)] {
+            assert!(there.id == "server-single-thread" && there.confidence >= 0.8, "{there:#?}");
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! Probabilities that CPUs or threads are full, for all rules. The busy share of a CPU is a signal with the threshold
 //! [`FULL_MIDDLE`]. Throughput that still grows with the load is evidence against a limit.
 
+use std::collections::BTreeMap;
+
 use run::Instances;
+use stats::average;
 
 use super::{Signal, chance, spread};
 use crate::Facts;
@@ -14,15 +17,20 @@ use crate::thresholds::{
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
 
-/// Makes a signal from a busy share of CPUs, 0 to 1.
+/// Makes a signal from a busy share of CPUs, 0 to 1. The share is divided by the share of the time for which the
+/// hypervisor gave the machine these CPUs.
 pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
-    full_of(name, view.given(), share)
+    Signal::new(name, share / view.given(), (FULL_MIDDLE, FULL_WIDTH))
 }
 
-/// Makes a signal from a busy share, divided by `given`: the share of the time for which the hypervisor gave the
-/// machine its CPUs.
-fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
-    Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
+/// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from the
+/// CPUs on which the thread may run. Which of these CPUs the thread ran on is not known. If they lost unequal times, the
+/// standard deviation over the CPUs therefore widens the signal.
+fn full_thread(name: &'static str, stolen: &[f64], share: f64) -> Signal {
+    let each: Vec<f64> = stolen.iter().map(|stolen| share / (1.0 - stolen)).collect();
+    let mean = if each.is_empty() { share } else { average(&each) };
+    let variance = average(&each.iter().map(|one| (one - mean).powi(2)).collect::<Vec<_>>());
+    Signal::new(name, mean, (FULL_MIDDLE, FULL_WIDTH.hypot(variance.sqrt())))
 }
 
 /// Returns the probability that the server has no CPU time left, because its CPUs or one of its threads are full.
@@ -190,15 +198,18 @@ impl<'a> ServerCpu<'a> {
     /// therefore counts in proportion to the probability that CPUs are free.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
-        let (free, given) = (1.0 - self.filled(), self.view.given());
+        let (free, mask) = (1.0 - self.filled(), self.view.mask());
+        let mut stolen: BTreeMap<Option<u64>, Vec<f64>> = BTreeMap::new();
         let of = |task: &Task| {
             let ran = interrupts.ran(task);
-            let wants = full_of(
+            let mask = task.mask.or(mask);
+            let stolen = stolen.entry(mask).or_insert_with(|| self.view.stolen_each(mask));
+            let wants = full_thread(
                 "time that the server's busiest thread ran or waited for a CPU",
-                given,
+                stolen,
                 ran + task.wait.unwrap_or(0.0),
             );
-            let ran = full_of("time that the server's busiest thread ran", given, ran);
+            let ran = full_thread("time that the server's busiest thread ran", stolen, ran);
             let mostly = chance((ran.value - MOSTLY_RUNS) / FULL_WIDTH);
             let (runs, wanted) = (chance(ran.log_odds() + self.shift), chance(wants.log_odds() + self.shift));
             let chance = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
