@@ -134,7 +134,10 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     let waits_for = if winner.waits { crate::upstreams::waits_for(&facts.upstreams) } else { None };
     let of_rule = match is_unknown {
         true => advice_without_a_cause(facts, &missing, answers),
-        false => winner.advice.iter().map(|a| (*a).to_string()).collect(),
+        false => match (winner.advise)(facts) {
+            Some(advice) => vec![advice],
+            None => winner.advice.iter().map(|a| (*a).to_string()).collect(),
+        },
     };
     let inside = if winner.looks_inside { Inside::of(facts) } else { Inside::default() };
     let of_rule = inside.advice.unwrap_or(of_rule);

@@ -65,6 +65,8 @@ pub struct Rule {
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// Advice to the user.
     pub advice: &'static [&'static str],
+    /// Function that returns advice on what this run shows. If it returns advice, this advice replaces `advice`.
+    pub advise: fn(&Facts<'_>) -> Option<String>,
     /// Signs of the bottleneck, and other bottlenecks with similar signs.
     pub explain: &'static str,
 }
@@ -83,6 +85,7 @@ pub(super) const PLAIN: Rule = Rule {
     signals: |_| Vec::new(),
     judge: |_| Verdict::CannotSay(Vec::new()),
     advice: &[],
+    advise: |_| None,
     explain: "",
 };
 

@@ -8,7 +8,7 @@ use crate::evidence::{measured, thread_line};
 use crate::number::{cpus, figure, percent};
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, Thread};
-use crate::thresholds::{HINT, MOSTLY_RUNS, SEVERAL_CPUS};
+use crate::thresholds::{HINT, LIKELY, MOSTLY_RUNS, SEVERAL_CPUS};
 use crate::view::{Task, View};
 use crate::waits;
 
@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Spread this work over more threads or processes (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
     ],
+    advise,
     explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time while its host is \
               half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
               thread waited for a CPU if the thread ran most of the time, and the soft interrupts of a CPU that the thread is \
@@ -69,8 +70,65 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         evidence.push(measured(&cpu.view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &cpu.view));
-    let sentence = format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name);
+    let sentence = match Several::of(&cpu) {
+        Some(several) => several.sentence(),
+        None => format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name),
+    };
     Ok(Verdict::Binds { confidence: probability, sentence, evidence })
+}
+
+/// Several full threads of the server, while its other threads have time left.
+struct Several {
+    /// Names of the full threads.
+    full: Vec<String>,
+    /// Number of the server's threads.
+    all: usize,
+}
+
+impl Several {
+    /// Returns `None` unless at least two threads are likely full.
+    fn of(cpu: &ServerCpu<'_>) -> Option<Self> {
+        let threads = cpu.threads();
+        let likely = threads.iter().filter(|thread| thread.chance >= LIKELY && thread.task.counter == "thread.cpu");
+        let full: Vec<String> = likely.map(|thread| thread.task.name.clone()).collect();
+        (full.len() >= 2).then_some(Self { full, all: threads.len() })
+    }
+
+    fn sentence(&self) -> String {
+        let more = match self.full.len() {
+            0..=MOST_NAMED => String::new(),
+            count => format!(" and {} more", count - MOST_NAMED),
+        };
+        let names: Vec<&str> = self.full.iter().take(MOST_NAMED).map(String::as_str).collect();
+        let (full, all) = (self.full.len(), self.all);
+        if full == all {
+            return format!(
+                "all {all} threads of the server are full ({}{more}): more CPUs will not help",
+                names.join(", ")
+            );
+        }
+        format!("{full} of the server's {all} threads are full ({}{more}): more CPUs will not help", names.join(", "))
+    }
+
+    fn advice(&self) -> String {
+        let (full, all) = (self.full.len(), self.all);
+        if full == all {
+            return format!("Start more than {all} threads or processes for this work: CPUs are idle.");
+        }
+        format!(
+            "Divide the connections evenly among the workers (SO_REUSEPORT listeners, more connections, shorter keep-alive), or \
+             start more workers if the other {} threads have other tasks: {full} of {all} threads do the work.",
+            all - full
+        )
+    }
+}
+
+/// Maximum number of full threads whose names the sentence has.
+const MOST_NAMED: usize = 3;
+
+/// Returns advice for a server with several full threads.
+fn advise(facts: &Facts<'_>) -> Option<String> {
+    Some(Several::of(&ServerCpu::of(facts)?)?.advice())
 }
 
 /// Returns a line of evidence about soft interrupts on the CPU that the thread is pinned to.
@@ -160,6 +218,30 @@ mod tests {
         assert!(open.id == "server-concurrency" && (0.5..0.9).contains(&open.confidence), "{open:#?}");
         for there in [beside_guests([0.25, 0.0, 0.0, 0.0], 1.0), beside_guests([0.25; 4], 15.0)] {
             assert!(there.id == "server-single-thread" && there.confidence >= 0.8, "{there:#?}");
+        }
+    }
+
+    /// Returns the verdict on a server with four threads on four CPUs, of which the first `full` are full.
+    fn full_threads(full: usize) -> run::Bottleneck {
+        let each = |p: &crate::planted::Point| p.x / p.capacity * 0.97e6;
+        let mut planted = PlantedRun::new(500.0, 2000.0 * full as f64)
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| full as f64 * each(p))
+            .per_s(Who::Server, "cpu.user", "total", move |p| full as f64 * each(p))
+            .per_s(Who::Server, "cpu.idle", "total", move |p| 3.9e6 - full as f64 * each(p));
+        for (at, name) in ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"].into_iter().enumerate() {
+            planted = planted.per_s(Who::Server, "thread.cpu", name, move |p| if at < full { each(p) } else { 0.0 });
+        }
+        planted.verdict()
+    }
+
+    #[test]
+    fn several_full_threads_are_counted() {
+        let one = full_threads(1);
+        assert!(one.id == "server-single-thread" && one.sentence.starts_with("one thread of"), "{one:#?}");
+        for (full, said) in [(2, "2 of the server's 4 threads are full"), (3, "3 of the server's 4 threads are full")] {
+            let several = full_threads(full);
+            assert!(several.id == "server-single-thread" && several.sentence.starts_with(said), "{several:#?}");
+            assert!(several.advice[0].starts_with("Divide the connections evenly"), "{several:#?}");
         }
     }
 }

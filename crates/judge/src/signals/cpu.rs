@@ -193,10 +193,20 @@ impl<'a> ServerCpu<'a> {
         }
     }
 
-    /// Returns the thread that is most likely full. If CPUs are free, a thread that waits for a CPU may not use them,
-    /// so the wait shows a full thread. If all CPUs are full, every thread waits for a CPU. The wait for a CPU
-    /// therefore counts in proportion to the probability that CPUs are free.
+    /// Returns the thread that is most likely full.
     pub(crate) fn thread(&self) -> Option<Thread> {
+        let found = self.threads().into_iter().reduce(|a, b| if b.chance > a.chance { b } else { a })?;
+        let name = found.task.name.clone();
+        let seen = spread(&self.view, found.task.counter, |part| {
+            part.workers().iter().find(|t| t.name == name).map(|t| t.busy)
+        });
+        Some(Thread { ran: found.ran.within(seen), ..found })
+    }
+
+    /// Returns the probability that each thread is full, the busiest thread first. If CPUs are free, a thread that waits
+    /// for a CPU may not use them, so the wait shows a full thread. If all CPUs are full, every thread waits for a CPU.
+    /// The wait for a CPU therefore counts in proportion to the probability that CPUs are free.
+    pub(crate) fn threads(&self) -> Vec<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, mask) = (1.0 - self.filled(), self.view.mask());
         let mut stolen: BTreeMap<Option<u64>, Vec<f64>> = BTreeMap::new();
@@ -215,11 +225,6 @@ impl<'a> ServerCpu<'a> {
             let chance = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
             Thread { task: task.clone(), ran, wants, chance }
         };
-        let found = self.workers.iter().map(of).reduce(|a, b| if b.chance > a.chance { b } else { a })?;
-        let name = found.task.name.clone();
-        let seen = spread(&self.view, found.task.counter, |part| {
-            part.workers().iter().find(|t| t.name == name).map(|t| t.busy)
-        });
-        Some(Thread { ran: found.ran.within(seen), ..found })
+        self.workers.iter().map(of).collect()
     }
 }
