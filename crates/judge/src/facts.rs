@@ -4,6 +4,7 @@ use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, Wait
 
 use crate::capacity::neighbours::UsualShare;
 use crate::failed_stretch::FailedStretch;
+use crate::lighter::LighterLoads;
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
@@ -182,6 +183,11 @@ impl<'a> Facts<'a> {
     /// with the most clients, the most requests wait at the server.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
         self.busy_steps().last().copied().or(self.decisive).and_then(server_of)
+    }
+
+    /// Returns the lighter loads of the run, compared with `view`: a view of the server's side in one trial.
+    pub(crate) fn lighter_than(&self, view: &View<'a>) -> LighterLoads<'a> {
+        LighterLoads::of(view, self.loaded(), &self.run.at_rest, self.plateau)
     }
 
     /// Returns the client's side of [`Facts::full`].

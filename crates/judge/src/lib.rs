@@ -46,6 +46,7 @@ mod hot;
 mod inside;
 mod knee;
 mod laws;
+mod lighter;
 mod link_queue;
 mod margins;
 mod number;

@@ -397,6 +397,7 @@ thresholds! {
             DOSE_GIVEN, "a lever that took its planned dose from one that was kept from its resource",
             HALF_BUSY, "a server that needs its CPUs from one that hardly uses them, where others fill the same CPUs",
             LINK_USED, "a link with a known rate that is full from one beside a link whose rate is not known",
+            MUCH_LOWER, "a trial (by its share of the rate) that shows which CPU use is not the load's from one with about the same load",
             HALF_USED, "a resource whose cost per request shows when it is full from one whose cost is mostly wake-ups",
             OWN_BYTES, "a disk or link that carries the bytes of this load from one that other programs fill",
             MOST_SHAKE, "requests with handshakes of their own from requests on kept connections",

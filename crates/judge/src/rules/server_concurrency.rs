@@ -14,10 +14,10 @@ use crate::places::{self, Places};
 use crate::serial;
 use crate::server_queue;
 use crate::signals::Signal;
-use crate::signals::cpu::{ServerCpu, full};
+use crate::signals::cpu::{ServerCpu, WHATEVER, full};
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
-use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, QUEUE_SHARE, SUREST};
+use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, QUEUE_SHARE, SUREST, UNDECIDED};
 use crate::upstreams;
 use crate::view::{Task, View};
 use crate::waits;
@@ -72,6 +72,9 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     };
     let grows = waits_longer(facts);
     let confidence = if grows.is_none() && flat.is_some() { confidence.min(LIKELY) } else { confidence };
+    // A thread that is always full hides whether this load fills it.
+    let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
+    let confidence = if hidden.is_some() { confidence.min(UNDECIDED) } else { confidence };
     let sentence = sentence(facts, &view, places.as_ref());
     let sentence = if doubt.is_some() {
         format!("{sentence}, but no queue was seen there: a limit that delays answers looks the same")
@@ -81,6 +84,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let mut evidence: Vec<run::Evidence> =
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
     evidence.push(used);
+    evidence.extend(hidden);
     evidence.extend(signs.into_iter().map(|(line, _)| line).chain(doubt).chain(grows));
     evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts)));
     evidence.extend(waits_for_a_disk(&view));
@@ -88,6 +92,12 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(upstreams::evidence(&view, &facts.upstreams));
     evidence.extend(filled_cpus(facts, &view));
     Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
+}
+
+/// Returns evidence of a thread that is full whatever the load.
+fn hidden(view: &View<'_>, task: &Task) -> run::Evidence {
+    let text = format!("{} ran {} of the time {WHATEVER}: its CPU use tells nothing", task.name, percent(task.busy));
+    measured(view, (task.counter, &task.name), (task.busy, FigureUnit::Cpus), Some(1.0), text)
 }
 
 /// Describes the range of clients over which throughput did not grow. Returns `Ok(None)` without such a range of

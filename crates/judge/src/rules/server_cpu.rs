@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::generator::client_limit_threads;
 use crate::number::{cpus, figure, percent};
-use crate::signals::cpu::{ServerCpu, full};
+use crate::signals::cpu::{ServerCpu, WHATEVER, full};
 use crate::signals::{Signal, chance, cpu};
 use crate::thresholds::{HINT, HOST_ALONE, LIKELY, WORKS};
 use crate::view::View;
@@ -32,7 +32,8 @@ pub(super) const RULE: Rule = Rule {
               online CPUs), or wait for the rest of it. Or other programs fill those CPUs while each of its working threads \
               wants one and gets none. Or the CPUs are full only in sum: the server, its upstreams and the generator \
               together. Requests of a closed loop that wait unread at the server count for it. A master process that only \
-              waits adds no CPUs to that set. With server-single-thread other CPUs are free, but the thread cannot use them.",
+              waits adds no CPUs to that set. With server-single-thread other CPUs are free, but the thread cannot use them. \
+              CPUs that the server fills under half the rate, or without load, too, are not the limit.",
     ..PLAIN
 };
 
@@ -60,6 +61,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if probability >= HINT {
         return bind(facts, &cpu, (used, allowed), &sign, probability);
     }
+    if cpu.had_room.is_some_and(|room| room < LIKELY) {
+        return Verdict::RuledOut(format!("the server used {} of {} {WHATEVER}", figure(used), cpus(allowed)));
+    }
     Verdict::RuledOut(format!(
         "the server used {} of {}{}",
         figure(used),
@@ -81,6 +85,8 @@ fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, c
         (Sign::InSum, Some(chain)) => format!("the CPUs are full: {} of {}", chain.text(), figure(chain.cpus)),
         _ => own_sentence(cpu, used) + &beside_client(facts),
     };
+    let unseen = if matches!(sign, Sign::Starved) { "" } else { cpu.unseen_words(confidence, cpu.had_room) };
+    let sentence = sentence + unseen;
     Verdict::Binds { confidence, sentence, evidence: evidence(facts, cpu, used) }
 }
 

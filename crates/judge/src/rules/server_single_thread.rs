@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{cpus, figure, percent};
 use crate::signals::Signal;
-use crate::signals::cpu::{ServerCpu, Thread};
+use crate::signals::cpu::{ServerCpu, Thread, WHATEVER};
 use crate::thresholds::{HINT, LIKELY, MOSTLY_RUNS, SEVERAL_CPUS};
 use crate::view::{Task, View};
 use crate::waits;
@@ -30,7 +30,8 @@ pub(super) const RULE: Rule = Rule {
     explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time while its host is \
               half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
               thread waited for a CPU if the thread ran most of the time, and the soft interrupts of a CPU that the thread is \
-              pinned to.",
+              pinned to. A thread that is as full under half the rate, or without load, polls or has other work, and is \
+              not the limit.",
     ..PLAIN
 };
 
@@ -57,7 +58,10 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     }
     let probability = thread.chance * (1.0 - cpu.own());
     if probability < HINT {
-        let why = format!("the server's busiest thread used {} of a CPU", percent(thread.task.busy));
+        let why = match cpu.always_full() {
+            Some(task) => format!("{} ran {} of the time {WHATEVER}", task.name, percent(task.busy)),
+            None => format!("the server's busiest thread used {} of a CPU", percent(thread.task.busy)),
+        };
         return Err(Verdict::RuledOut(why));
     }
     let mut evidence = vec![thread_line(&cpu.view, &thread.task)];
@@ -70,11 +74,12 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         evidence.push(measured(&cpu.view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
     }
     evidence.extend(super::handshakes::work(facts, &cpu.view));
+    let unseen = cpu.unseen_words(thread.chance, thread.had_room);
     let sentence = match Several::of(&cpu) {
         Some(several) => several.sentence(),
         None => format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name),
     };
-    Ok(Verdict::Binds { confidence: probability, sentence, evidence })
+    Ok(Verdict::Binds { confidence: probability, sentence: sentence + unseen, evidence })
 }
 
 /// Several full threads of the server, while its other threads have time left.

@@ -9,13 +9,17 @@ use stats::average;
 use super::{Signal, chance, spread};
 use crate::Facts;
 use crate::chain::Chain;
+use crate::lighter::LighterLoads;
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD, QUEUE_SAYS,
-    QUEUE_SHARE, STILL_GROWS, WORKS,
+    CLOSE, CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD,
+    QUEUE_SAYS, QUEUE_SHARE, STILL_GROWS, SUREST, WORKS,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
+
+/// Words about a thread or CPUs that are full under lighter loads, too.
+pub(crate) const WHATEVER: &str = "whatever the load, as if it polled or had other work";
 
 /// Makes a signal from a busy share of CPUs, 0 to 1. The share is divided by the share of the time for which the
 /// hypervisor gave the machine these CPUs.
@@ -62,6 +66,17 @@ pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
+/// Returns the greatest probability of a full thread or CPU whose use without this load is not known. Throughput that
+/// stopped growing shows a limit. Without such a plateau, only messages that wait unread at the server show a limit. If
+/// client and server share CPUs, unread messages are no evidence.
+fn most_if_unseen(facts: &Facts<'_>) -> f64 {
+    if matches!(facts.plateau, Plateau::Flat { .. }) {
+        return 1.0;
+    }
+    let waiting = Waiting::of(facts).filter(|_| !facts.shared()).map_or(0.0, |waiting| waiting.server);
+    CLOSE + (1.0 - CLOSE) * (waiting / QUEUE_SHARE).clamp(0.0, 1.0)
+}
+
 /// Soft interrupts on each CPU. While a CPU handles soft interrupts, a thread that may use only this CPU cannot run.
 struct Interrupts<'a> {
     softirq: Instances<'a>,
@@ -99,7 +114,9 @@ pub(crate) struct Thread {
     pub(crate) ran: Signal,
     /// Share of the time for which the thread ran or waited for a CPU.
     pub(crate) wants: Signal,
-    /// Probability that the thread is full: it has no time left for more requests.
+    /// Probability that the thread was not full under lighter loads; absent if unknown.
+    pub(crate) had_room: Option<f64>,
+    /// Probability that the load fills the thread: it has no time left for more requests.
     pub(crate) chance: f64,
 }
 
@@ -118,6 +135,11 @@ pub(crate) struct ServerCpu<'a> {
     /// signal.
     pub(crate) shift: f64,
     workers: Vec<Task>,
+    lighter: LighterLoads<'a>,
+    /// Probability that the server left its CPUs time under lighter loads; absent if this is not known.
+    pub(crate) had_room: Option<f64>,
+    /// Greatest probability of a full thread or CPU if no lighter load shows its use without this load.
+    unseen_most: f64,
 }
 
 impl<'a> ServerCpu<'a> {
@@ -141,12 +163,37 @@ impl<'a> ServerCpu<'a> {
         // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs are no sign.
         let chain = Chain::of(view.trial, &view).filter(|_| !crate::upstreams::fills_cpus(&facts.upstreams));
         let shift = plateau(facts) + queue(facts);
-        Some(Self { view, used, wants, cpus, chain, shift, workers })
+        let (lighter, unseen_most) = (facts.lighter_than(&view), most_if_unseen(facts));
+        let had_room = lighter.had_room(View::cpu_share);
+        Some(Self { view, used, wants, cpus, chain, shift, workers, lighter, had_room, unseen_most })
     }
 
-    /// Returns the probability that the server needs all the time of its CPUs.
+    /// Returns the probability that the server needs all the time of its CPUs for this load.
     pub(crate) fn own(&self) -> f64 {
-        self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift))
+        self.of_load(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)), self.had_room)
+    }
+
+    /// Returns the probability that the load fills a thread or CPU, from the probability `full` that it is full, and the
+    /// probability `had_room` that it was not full under lighter loads.
+    fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
+        had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
+    }
+
+    /// Returns words for the end of a sentence about a full thread or CPU. The words say that its use without this load
+    /// was not seen, if `full`, the probability that the load fills the thread or CPU, is lower for this reason.
+    pub(crate) fn unseen_words(&self, full: f64, had_room: Option<f64>) -> &'static str {
+        match had_room.is_none() && self.unseen_most < SUREST && full >= self.unseen_most {
+            true => "; less sure because its CPU use without load was not read",
+            false => "",
+        }
+    }
+
+    /// Returns the busiest thread that is full whatever the load. Such a thread polls or has other work, and hides
+    /// whether this load fills it.
+    pub(crate) fn always_full(&self) -> Option<&Task> {
+        let is_full = |task: &&Task| full("", &self.view, task.busy).chance() >= LIKELY;
+        let is_always = |task: &&Task| self.lighter.task_had_room(task).is_some_and(|room| room < LIKELY);
+        self.workers.iter().filter(is_full).find(is_always)
     }
 
     /// Returns the probability that the server's CPUs are full with work of all programs.
@@ -179,7 +226,10 @@ impl<'a> ServerCpu<'a> {
         let (part, others) = (generator_cpus.max(serving), (chain.busy - generator_cpus - serving).max(0.0));
         let full = Signal::new("", chain.share(), (FULL_MIDDLE, FULL_WIDTH));
         let known = Signal::new("", (generator_cpus + serving) / chain.cpus, (HALF_BUSY, FULL_WIDTH));
-        chance(full.log_odds() + self.shift) * chance(known.log_odds()) * part / (part + others)
+        let full = chance(full.log_odds() + self.shift);
+        // The generator works only for this load.
+        let full = if generator { full } else { self.of_load(full, self.had_room) };
+        full * chance(known.log_odds()) * part / (part + others)
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
@@ -222,8 +272,10 @@ impl<'a> ServerCpu<'a> {
             let ran = full_thread("time that the server's busiest thread ran", stolen, ran);
             let mostly = chance((ran.value - MOSTLY_RUNS) / FULL_WIDTH);
             let (runs, wanted) = (chance(ran.log_odds() + self.shift), chance(wants.log_odds() + self.shift));
-            let chance = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
-            Thread { task: task.clone(), ran, wants, chance }
+            let full = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
+            // The lighter loads are searched only for threads that may be full.
+            let had_room = if full >= HINT { self.lighter.task_had_room(task) } else { None };
+            Thread { task: task.clone(), ran, wants, had_room, chance: self.of_load(full, had_room) }
         };
         self.workers.iter().map(of).collect()
     }

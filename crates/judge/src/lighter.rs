@@ -1,0 +1,168 @@
+//! Lighter loads of a run: the trials at much lower rates, and the counters that were read before any load. Lighter
+//! loads show which CPU use is not the load's. A thread may be busy whatever the load: it polls, compiles, tidies up, or
+//! works for other clients. A thread that was full under a much lower load, too, does not show what limits the rate.
+
+use run::{Side, Trial, Window};
+
+use crate::number::{positive, ratio};
+use crate::signals::Signal;
+use crate::single::server_of;
+use crate::sweep::Plateau;
+use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, MUCH_LOWER};
+use crate::view::{Task, View};
+
+/// The server's side under lighter loads than in one trial.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LighterLoads<'a> {
+    views: Vec<View<'a>>,
+    /// True if throughput still grew with the load.
+    grows: bool,
+}
+
+impl<'a> LighterLoads<'a> {
+    /// Returns the server's side of the `trials` with at most half the rate of `view`, and of `at_rest`, the recordings
+    /// before any load. A recording belongs to the server if it has one of the server's processes.
+    pub(crate) fn of(
+        view: &View<'a>,
+        trials: impl Iterator<Item = &'a Trial>,
+        at_rest: &'a [Side],
+        plateau: Plateau,
+    ) -> Self {
+        let rate = view.trial.rates.completed_rate;
+        let mut views: Vec<View<'a>> =
+            trials.filter(|t| t.rates.completed_rate <= MUCH_LOWER * rate).filter_map(server_of).collect();
+        let is_server = |side: &&Side| side.processes.iter().any(|process| view.side.processes.contains(process));
+        views.extend(at_rest.iter().find(is_server).map(|side| View {
+            side,
+            window: Window::ALL,
+            span_s: positive(side.recording.span_s(Window::ALL)),
+            ..*view
+        }));
+        Self { views, grows: plateau == Plateau::Grows }
+    }
+
+    /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
+    /// side, if it is known. If throughput still grows, one lighter load with a full share suffices, because a full
+    /// thread cannot double its rate. Otherwise all lighter loads must have a full share, because the first trials of a
+    /// server that warms up may be slow. Returns `None` if no lighter load shows the share.
+    pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
+        let full = |view| Some(Signal::new("", share(view)?, (FULL_MIDDLE, FULL_WIDTH)).chance());
+        let full = self.views.iter().filter_map(full);
+        let full = if self.grows { full.reduce(f64::max) } else { full.reduce(f64::min) };
+        full.map(|full| 1.0 - full)
+    }
+
+    /// Returns [`LighterLoads::had_room`] of one thread or process.
+    pub(crate) fn task_had_room(&self, task: &Task) -> Option<f64> {
+        self.had_room(|view| busy_of(view, task))
+    }
+}
+
+/// Returns the busy share of a thread or process in another recording. A thread that the recording does not have was not
+/// started yet, if the recording has other threads of its process.
+fn busy_of(view: &View<'_>, task: &Task) -> Option<f64> {
+    let process = process_of(&task.name);
+    let of_process = view.instances(task.counter).into_iter().filter(|(name, _)| process_of(name) == process);
+    let of_process: Vec<(String, f64)> = of_process.collect();
+    let own = of_process.iter().find(|(name, _)| *name == task.name).map_or(0.0, |(_, us)| *us);
+    ratio(own / 1e6, view.span_s?).filter(|_| !of_process.is_empty())
+}
+
+/// Returns the process ID in the name of a thread or process: `100` for `srv:100` and for `worker:100/101`.
+fn process_of(name: &str) -> &str {
+    let id = name.rsplit_once(':').map_or(name, |(_, id)| id);
+    id.split_once('/').map_or(id, |(process, _)| process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::process_of;
+    use crate::planted::{PlantedRun, Point, Who};
+    use crate::sides::window_of;
+    use run::{Bottleneck, Run, TrialKind};
+
+    /// Makes a run of a server with four workers. A further thread of the server uses `busy` of a CPU.
+    fn beside(planted: PlantedRun, busy: impl Fn(&Point) -> f64 + Clone + 'static) -> PlantedRun {
+        let also = busy.clone();
+        planted.per_s(Who::Server, "process.cpu", "srv:100", move |p| busy(p) * 1e6 + p.x * 20.0).per_s(
+            Who::Server,
+            "thread.cpu",
+            "poll:100/109",
+            move |p| also(p) * 1e6,
+        )
+    }
+
+    /// Makes a run of a server whose four threads poll, and therefore always fill the four CPUs.
+    fn polls(planted: PlantedRun) -> PlantedRun {
+        let polls = planted
+            .per_s(Who::Server, "process.cpu", "srv:100", |_| 4e6)
+            .per_s(Who::Server, "cpu.idle", "total", |_| 0.0)
+            .per_s(Who::Server, "cpu.user", "total", |_| 4e6);
+        let threads = ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"];
+        threads.into_iter().fold(polls, |polls, thread| polls.per_s(Who::Server, "thread.cpu", thread, |_| 1e6))
+    }
+
+    /// Makes a run of `loadline load`: one load with this number of clients.
+    fn one_load(planted: PlantedRun, clients: u32) -> PlantedRun {
+        planted.steps(&[clients]).rates(&[]).change(|trial, _| trial.kind = TrialKind::Fixed)
+    }
+
+    fn judged(mut run: Run) -> Bottleneck {
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    /// Adds the recording before any load, in which the server's threads use `share` of their use under load.
+    fn rested(mut run: Run, share: f64) -> Run {
+        let mut side = run.trials[0].server.clone().unwrap();
+        let begin_s = window_of(&run.trials[0]).begin_s;
+        for column in side.recording.columns.iter_mut().filter(|c| c.counter.as_str().ends_with(".cpu")) {
+            let first = column.values.first().copied().flatten().unwrap_or(0.0);
+            column.values.iter_mut().flatten().for_each(|value| *value = first + share * (*value - first));
+        }
+        assert!(begin_s.abs() < 1e-9);
+        run.at_rest = vec![run.trials[0].client.clone(), side];
+        run
+    }
+
+    #[test]
+    fn a_polling_server_has_no_full_cpu() {
+        let grows = judged(polls(PlantedRun::new(40_000.0, 1e9).steps(&[1, 2, 4, 8]).rates(&[])).run());
+        assert_eq!(grows.id, "not-saturated", "{grows:#?}");
+        let open = judged(one_load(polls(PlantedRun::new(40_000.0, 1e9)), 1).run());
+        assert!(open.confidence <= 0.6 && open.sentence.contains("without load"), "{open:#?}");
+        let polls = judged(rested(one_load(polls(PlantedRun::new(40_000.0, 1e9)), 1).run(), 1.0));
+        assert!(!["server-cpu", "server-single-thread"].contains(&&*polls.id), "{polls:#?}");
+    }
+
+    #[test]
+    fn a_thread_that_is_always_busy_is_not_the_limit() {
+        let flat = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0);
+        let flat = judged(beside(flat, |_| 1.0).run());
+        assert!(flat.id == "server-concurrency" && flat.confidence <= 0.75, "{flat:#?}");
+        assert!(flat.evidence.iter().any(|line| line.text.contains("whatever the load")), "{flat:#?}");
+        let grows = PlantedRun::new(40_000.0, 1e9).steps(&[1, 2, 4, 8]).rates(&[]);
+        assert_eq!(judged(beside(grows, |_| 1.0).run()).id, "not-saturated");
+        let begins = PlantedRun::new(40_000.0, 1e9).steps(&[1, 2, 4, 8]).rates(&[]);
+        let begins = judged(beside(begins, |p| if p.n >= 4.0 { 1.0 } else { 0.0 }).run());
+        assert_eq!(begins.id, "not-saturated", "full from half of the rate on: {begins:#?}");
+    }
+
+    #[test]
+    fn one_load_shows_a_full_thread_if_the_thread_rests_without_load() {
+        let one = || one_load(beside(PlantedRun::new(20_000.0, 1e9), |_| 1.0), 8).run();
+        let open = judged(one());
+        assert!(open.id == "server-single-thread" && open.confidence <= 0.6, "{open:#?}");
+        assert!(open.sentence.contains("without load"), "{open:#?}");
+        let rests = judged(rested(one(), 0.01));
+        assert!(rests.id == "server-single-thread" && rests.confidence >= 0.9, "{rests:#?}");
+        assert!(!rests.sentence.contains("without load"), "{rests:#?}");
+        let never = judged(rested(one(), 1.0));
+        assert_ne!(never.id, "server-single-thread", "{never:#?}");
+    }
+
+    #[test]
+    fn a_thread_belongs_to_the_process_of_its_id() {
+        assert_eq!(["srv:100", "worker:100/101", "a:b:7/8", "x"].map(process_of), ["100", "100", "7", "x"]);
+    }
+}
