@@ -41,6 +41,9 @@ pub struct Facts<'a> {
     pub plateau: Plateau,
     /// Upstreams of the server, the nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
+    /// Probability that each upstream is at the limit that its load names; 0 without a limit. In the order of
+    /// `upstreams`.
+    pub(crate) upstream_chances: Vec<f64>,
     /// Stretch of time in which every request failed, whatever the load.
     pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Refused answers in the loaded trials.
@@ -116,7 +119,11 @@ impl<'a> Facts<'a> {
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, &search, decisive);
-        let upstreams = crate::upstreams::loads(&sweep, decisive);
+        let lighter =
+            |view: &View<'a>| LighterLoads::of(view, loaded(&sweep, &search, decisive), &run.at_rest, plateau);
+        let is_flat = matches!(plateau, Plateau::Flat { .. });
+        let upstreams = crate::upstreams::loads(&sweep, decisive, lighter, is_flat);
+        let (upstreams, upstream_chances) = upstreams.into_iter().unzip();
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
         let waits = crate::waits::of_run(run);
         Self {
@@ -130,6 +137,7 @@ impl<'a> Facts<'a> {
             failing,
             plateau,
             upstreams,
+            upstream_chances,
             stretch,
             refusals,
             waits,

@@ -60,7 +60,7 @@ impl<'a> LighterLoads<'a> {
 
 /// Returns the busy share of a thread or process in another recording. A thread that the recording does not have was not
 /// started yet, if the recording has other threads of its process.
-fn busy_of(view: &View<'_>, task: &Task) -> Option<f64> {
+pub(crate) fn busy_of(view: &View<'_>, task: &Task) -> Option<f64> {
     let process = process_of(&task.name);
     let of_process = view.instances(task.counter).into_iter().filter(|(name, _)| process_of(name) == process);
     let of_process: Vec<(String, f64)> = of_process.collect();

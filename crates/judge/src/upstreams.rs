@@ -1,49 +1,74 @@
 //! Upstream services of the server: the load of each upstream at the server's limit, and the upstream that the server
 //! waits for.
 
+mod awaited;
 mod limit;
+
+pub(crate) use awaited::{chance, waits_behind};
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
 use crate::disks::{fullest, is_full, is_own};
 use crate::evidence::measured;
+use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::server_of;
 use crate::sweep::top;
-use crate::thresholds::{NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{CLOSE, NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
+
+/// Load of an upstream, and the probability that it is at the limit that the load names; 0 without a limit.
+pub(crate) type Judged = (UpstreamLoad, f64);
 
 /// Returns the load of each upstream, the nearest upstream first. The loads of the upstreams come from the trial with
 /// the most clients among the trials near the highest rate. With fewer clients, an upstream may be idle between two
-/// requests.
-pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<UpstreamLoad> {
+/// requests. `lighter` returns the lighter loads of the run, and `is_flat` is true if throughput stopped growing.
+pub(crate) fn loads<'a>(
+    sweep: &[&'a Trial],
+    decisive: Option<&'a Trial>,
+    lighter: impl Fn(&View<'a>) -> LighterLoads<'a>,
+    is_flat: bool,
+) -> Vec<Judged> {
     let most = top(sweep).last().copied().and_then(server_of);
-    most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
-}
-
-fn loads_of(view: &View<'_>) -> Vec<UpstreamLoad> {
-    let mut loads: Vec<UpstreamLoad> = view.side.behind.iter().map(|behind| load(view, behind)).collect();
-    loads.sort_by_key(|load| load.behind.depth);
+    let Some(view) = most.or_else(|| decisive.and_then(server_of)) else { return Vec::new() };
+    let lighter = lighter(&view);
+    let each = view.side.behind.iter().map(|behind| load(&view, behind, &lighter, is_flat));
+    let mut loads: Vec<Judged> = each.collect();
+    loads.sort_by_key(|(load, _)| load.behind.depth);
     loads
 }
 
-fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
+fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, is_flat: bool) -> Judged {
     let own = InstanceFilter::new(&behind.processes);
     let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     let [cpu_quota, throttled] = quota(view, &behind.address);
-    let limit = match throttled.is_some_and(|share| share >= THROTTLED) {
-        true => Some(UpstreamLimit::Quota),
-        false => {
-            limit::of_cpus(view, &processes, &threads).or_else(|| of_disk(view, &own).then_some(UpstreamLimit::Disk))
-        }
-    };
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
+    let work = limit::Work {
+        view,
+        lighter,
+        processes: &processes,
+        threads: &threads,
+        connections,
+        awaited: awaited(view, behind),
+        // Requests that wait unread before the upstream show a limit, also without a plateau.
+        unseen_most: if is_flat || queue_before(view, behind, None).is_some() { 1.0 } else { CLOSE },
+    };
+    let limit = match throttled.is_some_and(|share| share >= THROTTLED) {
+        true => Some((UpstreamLimit::Quota, 1.0)),
+        false => work.limit().or_else(|| of_disk(view, &own).then_some((UpstreamLimit::Disk, 1.0))),
+    };
+    let (limit, chance) = limit.map_or((None, 0.0), |(limit, chance)| (Some(limit), chance));
     let behind = behind.clone();
-    UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
+    (UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }, chance)
+}
+
+/// Returns the mean number of connections to an upstream on which a reply is awaited.
+fn awaited(view: &View<'_>, behind: &Upstream) -> Option<f64> {
+    view.side.recording.reading("behind.busy", &behind.address, view.window).value()
 }
 
 /// Returns the number of CPUs that an upstream's CPU quota allows, and the share of the periods in which this quota ran
@@ -181,27 +206,30 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
 /// queue. The queue consists of connections that wait to be accepted, or else of unread requests. `request_bytes` is
 /// the size of a request.
 pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
-    let mean = |id, address: &str| view.side.recording.reading(id, address, view.window).value().filter(|n| *n >= 1.0);
     let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();
     behind.sort_by_key(|behind| behind.depth);
-    behind.into_iter().find_map(|behind| {
-        let put = |id, value, unit, what: &str, requests| {
-            let text = format!("{} {what} {}", figure(value), named(behind));
-            (measured(view, (id, &behind.address), (value, unit), None, text), requests)
-        };
-        // Other clients of the upstream may wait in the upstream's queue, too. The waiting connections count at most up
-        // to the number of connections on which the server waits for replies.
-        let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
-        let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
-        let unaccepted =
-            unaccepted.map(|n| put("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by", n));
-        let unread = || {
-            let bytes = mean("behind.unread", &behind.address)?;
-            let requests = bytes / request_bytes.unwrap_or(1.0);
-            Some(put("behind.unread", bytes, FigureUnit::Bytes, "bytes of requests waited unread before", requests))
-        };
-        unaccepted.or_else(unread)
-    })
+    behind.into_iter().find_map(|behind| queue_before(view, behind, request_bytes))
+}
+
+/// Returns evidence of the queue in front of one upstream, and the number of requests in this queue: see [`queue`].
+fn queue_before(view: &View<'_>, behind: &Upstream, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
+    let mean = |id| view.side.recording.reading(id, &behind.address, view.window).value().filter(|n| *n >= 1.0);
+    let put = |id, value, unit, what: &str, requests| {
+        let text = format!("{} {what} {}", figure(value), named(behind));
+        (measured(view, (id, &behind.address), (value, unit), None, text), requests)
+    };
+    // Other clients of the upstream may wait in the upstream's queue, too. The waiting connections count at most up to
+    // the number of connections on which the server waits for replies.
+    let own = awaited(view, behind);
+    let unaccepted = mean("behind.queue").map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
+    let unaccepted =
+        unaccepted.map(|n| put("behind.queue", n, FigureUnit::Plain, "connections waited to be accepted by", n));
+    let unread = || {
+        let bytes = mean("behind.unread")?;
+        let requests = bytes / request_bytes.unwrap_or(1.0);
+        Some(put("behind.unread", bytes, FigureUnit::Bytes, "bytes of requests waited unread before", requests))
+    };
+    unaccepted.or_else(unread)
 }
 
 pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
@@ -220,7 +248,7 @@ pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
         None => "could not be watched".to_string(),
     };
     let of = if connections == 1.0 { "connection" } else { "connections" };
-    let busy = view.side.recording.reading("behind.busy", &load.behind.address, view.window).value();
+    let busy = awaited(view, &load.behind);
     let busy =
         if busy.is_some_and(|busy| busy > 0.0 && busy >= NEARLY_FULL * connections) { " (all busy)" } else { "" };
     let text = format!("{whose} {} {of}{busy} to {}, which {does}", figure(connections), named(&load.behind));

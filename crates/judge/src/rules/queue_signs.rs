@@ -22,7 +22,8 @@ use crate::waits;
 
 /// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
 /// seen directly. Another sign of a queue is a count that equals the number of requests handled at a time. Further
-/// signs of a queue are requests that run one at a time, a full upstream, and threads that wait for one thing.
+/// signs of a queue are requests that run one at a time, a full upstream that requests wait for, and threads that wait
+/// for one thing.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
@@ -31,7 +32,8 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
-    let full = upstreams::full(&facts.upstreams).map(|load| (upstreams::line(view, load), SURE));
+    let full = upstreams::full(&facts.upstreams);
+    let full = full.map(|load| (upstreams::line(view, load), SURE.min(upstreams::chance(facts))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
     [queue, counted, turns, full, inside].into_iter().flatten().collect()
 }

@@ -12,12 +12,11 @@ use crate::evidence::{line, measured};
 use crate::number::{cpus, duration, figure, grew, percent, rate, ratio};
 use crate::places::{self, Places};
 use crate::serial;
-use crate::server_queue;
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, WHATEVER, full};
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
-use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, QUEUE_SHARE, SUREST, UNDECIDED};
+use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED};
 use crate::upstreams;
 use crate::view::{Task, View};
 use crate::waits;
@@ -110,26 +109,17 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         }
         // If the server waits for a throttled upstream, no sweep is needed, because the kernel counts throttled periods
         // under any load.
-        Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
+        Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && upstreams::waits_behind(facts) => {
+            Ok(None)
+        }
         // A single load level suffices also if most of its requests wait behind an upstream that is full.
-        Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && waits_behind(facts) => Ok(None),
+        Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && upstreams::waits_behind(facts) => Ok(None),
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate.
         Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
     }
-}
-
-/// Returns true if many requests of this load wait for the full upstream. Without this check, an upstream that is full
-/// because of other clients would be taken for the limit.
-fn waits_behind(facts: &Facts<'_>) -> bool {
-    let busy = || {
-        let (view, full) = (facts.crowded_server()?, upstreams::full(&facts.upstreams)?);
-        let busy = view.side.recording.reading("behind.busy", &full.behind.address, view.window).value()?;
-        ratio(busy, view.trial.rates.concurrency).map(|share| share >= QUEUE_SHARE)
-    };
-    busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
 /// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPU use is unknown,
@@ -207,12 +197,19 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
     }
     // A server that uses half a CPU or more does not mainly sleep.
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
+    let busy = facts.upstreams.iter().find(|load| load.busiest_thread.is_some_and(|busy| busy >= BUSY));
+    let busy = busy.filter(|_| sleeps).map(|load| {
+        let share = percent(load.busiest_thread.unwrap_or(0.0));
+        format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
+    });
     let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
         let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
+        let does = busy.as_deref().unwrap_or(does);
         let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };
         return format!("the server {does_not_grow} {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
     };
     let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
+    let others = busy.map_or(others.to_string(), |busy| format!("the others wait while {busy}"));
     let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
     let number = places::requests(places.places);
     format!("the server handles only about {number} at a time, {} each{counted}; {others}", duration(r1))

@@ -30,7 +30,7 @@ pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
 /// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from the
 /// CPUs on which the thread may run. Which of these CPUs the thread ran on is not known. If they lost unequal times, the
 /// standard deviation over the CPUs therefore widens the signal.
-fn full_thread(name: &'static str, stolen: &[f64], share: f64) -> Signal {
+pub(crate) fn full_thread(name: &'static str, stolen: &[f64], share: f64) -> Signal {
     let each: Vec<f64> = stolen.iter().map(|stolen| share / (1.0 - stolen)).collect();
     let mean = if each.is_empty() { share } else { average(&each) };
     let variance = average(&each.iter().map(|one| (one - mean).powi(2)).collect::<Vec<_>>());

@@ -2,42 +2,131 @@
 
 use run::UpstreamLimit;
 
+use crate::lighter::{LighterLoads, busy_of};
 use crate::number::ratio;
-use crate::thresholds::{FULL_MIDDLE, HALF_BUSY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD};
+use crate::signals::chance;
+use crate::signals::cpu::{full, full_thread};
+use crate::thresholds::{
+    FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LIKELY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD, QUEUE_SHARE,
+};
 use crate::view::{Task, View, busy, mask};
 
-/// Returns the limit of the processes and threads of one upstream. Returns `None` if neither the upstream's CPUs nor
-/// one of its threads are full, and the CPU use shows no lock either.
-pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> Option<UpstreamLimit> {
-    let used: f64 = processes.iter().map(|process| process.busy).sum();
-    let share = view.cpu_allowed_of(&busy(processes)).and_then(|allowed| ratio(used, allowed)).unwrap_or(0.0);
-    let full = NEARLY_FULL * view.given();
-    let all = view.busy_share_of(mask(processes).unwrap_or(0));
-    // If all programs together fill the upstream's CPUs, the upstream is the limit if it uses at least half of these
-    // CPUs.
-    let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
-    // An upstream that uses about one CPU may have a lock. The CPUs must also have idle time, because a parallel
-    // upstream gets only one CPU if other programs use the other CPUs.
-    let takes_turns =
-        processes.len() == 1 && (full..ONE_CPU).contains(&used) && all.is_some_and(|busy| busy < FULL_MIDDLE);
-    match full_thread(processes, threads) {
-        _ if processes.is_empty() => None,
-        _ if share > full => Some(UpstreamLimit::Cpu),
-        Some(wants) if wants > full => Some(UpstreamLimit::Thread),
-        _ if fills => Some(UpstreamLimit::Cpu),
-        _ if takes_turns => Some(UpstreamLimit::Lock),
-        _ => None,
-    }
+/// Processes and threads of one upstream, in the trial that shows its load.
+pub(super) struct Work<'v, 'a> {
+    pub(super) view: &'v View<'a>,
+    pub(super) lighter: &'v LighterLoads<'a>,
+    pub(super) processes: &'v [Task],
+    pub(super) threads: &'v [Task],
+    /// Maximum number of connections to the upstream; absent if unknown.
+    pub(super) connections: Option<f64>,
+    /// Mean number of connections on which a reply is awaited; absent if unknown.
+    pub(super) awaited: Option<f64>,
+    /// Greatest probability of a full thread or CPU whose use without this load is not known.
+    pub(super) unseen_most: f64,
 }
 
-/// Returns the largest share of the time for which a thread ran or waited for a CPU. Considers only threads that run
-/// most of the time and do most of the work of their process. On full CPUs, a thread that does little work may wait for
-/// a CPU all the time.
-fn full_thread(processes: &[Task], threads: &[Task]) -> Option<f64> {
-    let process_busy = |thread: &Task| {
-        let name = thread.name.rsplit_once('/').map(|(process, _)| process);
-        processes.iter().find(|process| Some(process.name.as_str()) == name).map_or(0.0, |process| process.busy)
-    };
-    let works = |thread: &&Task| thread.busy >= MOSTLY_RUNS && thread.busy >= ONE_THREAD * process_busy(thread);
-    threads.iter().filter(works).map(Task::wants).reduce(f64::max)
+impl Work<'_, '_> {
+    /// Returns the limit of the upstream, and its probability. Returns `None` if neither the upstream's CPUs nor one of
+    /// its threads are likely full, and the CPU use shows no lock either.
+    pub(super) fn limit(&self) -> Option<(UpstreamLimit, f64)> {
+        let all = [
+            (UpstreamLimit::Cpu, self.own_cpus()),
+            (UpstreamLimit::Thread, self.thread()),
+            (UpstreamLimit::Cpu, self.shared_cpus()),
+            (UpstreamLimit::Lock, self.lock()),
+        ];
+        all.into_iter().find(|(_, chance)| *chance >= LIKELY)
+    }
+
+    fn used(&self) -> f64 {
+        self.processes.iter().map(|process| process.busy).sum()
+    }
+
+    /// Returns the share of the CPUs that the upstream may use for which it ran, 0 to 1.
+    fn share(&self) -> Option<f64> {
+        self.view.cpu_allowed_of(&busy(self.processes)).and_then(|allowed| ratio(self.used(), allowed))
+    }
+
+    /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`].
+    fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
+        had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
+    }
+
+    /// Returns the probability that the upstream had time left on its CPUs under lighter loads. `share` is its share
+    /// under this load.
+    fn had_room(&self, share: f64) -> Option<f64> {
+        let processes = || self.processes.iter().filter(|process| process.busy > 0.0);
+        self.lighter.had_room(|view| {
+            let then: f64 = processes().filter_map(|process| busy_of(view, process)).sum();
+            let known = processes().any(|process| busy_of(view, process).is_some());
+            ratio(then * share, self.used()).filter(|_| known)
+        })
+    }
+
+    fn own_cpus(&self) -> f64 {
+        let Some(share) = self.share() else { return 0.0 };
+        self.of_load(full("", self.view, share).chance(), self.had_room(share))
+    }
+
+    /// Returns the probability that all programs together fill the upstream's CPUs. The upstream is then the limit if it
+    /// uses at least half of these CPUs.
+    fn shared_cpus(&self) -> f64 {
+        let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0)).unwrap_or(0.0);
+        match self.share() {
+            Some(share) if share >= HALF_BUSY => {
+                self.of_load(chance((all - FULL_MIDDLE) / FULL_WIDTH), self.had_room(share))
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// Returns the probability that one thread of the upstream has no time left for more requests of this load.
+    fn thread(&self) -> f64 {
+        let candidates: Vec<f64> = self.busy_threads().map(|task| self.chance_of(task)).collect();
+        let likely = candidates.iter().filter(|chance| **chance >= LIKELY).count() as f64;
+        let most = candidates.into_iter().fold(0.0, f64::max);
+        // If each process serves about one connection, a full process holds up only the request on its connection.
+        match (self.connections, self.awaited) {
+            (Some(connections), Some(awaited))
+                if connections > 1.0
+                    && self.processes.len() as f64 >= connections
+                    && likely < QUEUE_SHARE * awaited =>
+            {
+                0.0
+            }
+            _ => most,
+        }
+    }
+
+    fn chance_of(&self, task: &Task) -> f64 {
+        let stolen = self.view.stolen_each(task.mask.or(mask(self.processes)));
+        let full = full_thread("", &stolen, task.wants()).chance();
+        self.of_load(full, self.lighter.task_had_room(task))
+    }
+
+    /// Returns the threads that run most of the time and do most of the work of their process. On full CPUs, a thread
+    /// that does little work may wait for a CPU all the time.
+    fn busy_threads(&self) -> impl Iterator<Item = &Task> {
+        let process_busy = |thread: &Task| {
+            let name = thread.name.rsplit_once('/').map(|(process, _)| process);
+            self.processes
+                .iter()
+                .find(|process| Some(process.name.as_str()) == name)
+                .map_or(0.0, |process| process.busy)
+        };
+        let works =
+            move |thread: &&Task| thread.busy >= MOSTLY_RUNS && thread.busy >= ONE_THREAD * process_busy(thread);
+        self.threads.iter().filter(works)
+    }
+
+    /// Returns the probability that a lock lets only one thread of the upstream run at a time: the upstream uses about
+    /// one CPU. The CPUs must also have idle time, because a parallel upstream gets only one CPU if other programs use
+    /// the other CPUs.
+    fn lock(&self) -> f64 {
+        let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
+        let takes_turns = self.processes.len() == 1
+            && (NEARLY_FULL * self.view.given()..ONE_CPU).contains(&self.used())
+            && all.is_some_and(|busy| busy < FULL_MIDDLE);
+        if takes_turns { self.of_load(1.0, self.had_room(self.used())) } else { 0.0 }
+    }
 }

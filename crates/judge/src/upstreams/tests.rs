@@ -13,6 +13,11 @@ fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
 /// Makes the run of [`proxy`] without judging it. `levels` are further counters of the server's host: each has an ID,
 /// an instance and a constant value.
 fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
+    proxied_at(200.0, app_cpus, db_cpus, levels)
+}
+
+/// Makes the run of [`proxied`] with this highest rate.
+fn proxied_at(x_max: f64, app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),
         depth,
@@ -20,8 +25,8 @@ fn proxied(app_cpus: f64, db_cpus: f64, levels: &[(&'static str, &str, f64)]) ->
         processes: vec![process.into()],
         pids: vec![812],
     };
-    let busy = |cpus: f64| move |p: &crate::planted::Point| (p.x / 200.0).min(1.0) * cpus * 1e6;
-    let planted = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0).level(
+    let busy = |cpus: f64| move |p: &crate::planted::Point| (p.x / x_max).min(1.0) * cpus * 1e6;
+    let planted = PlantedRun::new(20_000.0, x_max).level(Who::Server, "connection.receive_queue", "", 60.0).level(
         Who::Server,
         "behind.connections",
         "127.0.0.1:8001",
@@ -105,8 +110,14 @@ fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
 
 /// Makes a run like [`parallel`]. The proxy's thread runs for the share `of_proxy[0]` of the time, and waits for a CPU
 /// for the share `of_proxy[1]`.
-fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
-    let mut planted = PlantedRun::new(20_000.0, 200.0)
+fn before(threads: u32, shares: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
+    before_at(200.0, threads, shares, idle, of_proxy)
+}
+
+/// Makes a run like [`before`] with this highest rate. At rates of at most half of it, the application and the proxy
+/// mostly sleep.
+fn before_at(x_max: f64, threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
+    let mut planted = PlantedRun::new(20_000.0, x_max)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
         .per_s(Who::Server, "process.cpu", "srv:100", move |_| of_proxy[0] * 1e6)
         .per_s(Who::Server, "thread.cpu", "srv:100/101", move |_| of_proxy[0] * 1e6)
@@ -122,8 +133,9 @@ fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) 
             move |_| waited * 1e6,
         );
     }
-    let (mut run, made) = (proxy(0.1, 0.1), planted.run().trials.pop().unwrap().server.unwrap());
-    for side in run.trials.iter_mut().filter_map(|t| t.server.as_mut()) {
+    let (mut run, made) = (proxied_at(x_max, 0.1, 0.1, &[]), planted.run().trials.pop().unwrap().server.unwrap());
+    let loaded = run.trials.iter_mut().filter(|t| t.rates.completed_rate > x_max / 2.0);
+    for side in loaded.filter_map(|t| t.server.as_mut()) {
         let behind = std::mem::take(&mut side.behind);
         *side = run::Side { behind, ..made.clone() };
     }
@@ -135,9 +147,9 @@ fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) 
 /// application waits for a CPU nearly all the time, and hardly runs.
 #[test]
 fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
-    let limit = |waited, idle| parallel(8, [0.119, waited], idle).findings.behind[0].limit;
-    assert_eq!(limit(0.0, 2.8), Some(UpstreamLimit::Lock), "CPUs idle, and it uses one");
-    assert_eq!(limit(0.87, 0.0), None);
+    let limit = |x_max, waited, idle| before_at(x_max, 8, [0.119, waited], idle, [0.01, 0.0]).findings.behind[0].limit;
+    assert_eq!(limit(50.0, 0.0, 2.8), Some(UpstreamLimit::Lock), "CPUs idle, it uses one, one request at a time");
+    assert_eq!(limit(50.0, 0.87, 0.0), None);
 }
 
 /// This case occurred with a Go application behind two proxies: its busy threads always wanted a CPU, because all CPUs

@@ -1,0 +1,98 @@
+//! Decides if the requests of the measured load wait for an upstream. An upstream may be full because of other clients,
+//! and a parallel upstream may happen to use about one CPU. Neither is then the limit of the server.
+
+use crate::Facts;
+use crate::number::ratio;
+use crate::server_queue;
+use crate::thresholds::QUEUE_SHARE;
+
+/// Returns true if many requests of this load wait for the nearest full upstream. Without this check, an upstream that
+/// is full because of other clients would be taken for the limit.
+pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
+    let busy = || {
+        let (view, full) = (facts.crowded_server()?, super::full(&facts.upstreams)?);
+        let awaited = super::awaited(&view, &full.behind)?;
+        ratio(awaited, view.trial.rates.concurrency).map(|share| share >= QUEUE_SHARE)
+    };
+    busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
+}
+
+/// Returns the probability that the nearest full upstream is full.
+pub(crate) fn chance(facts: &Facts<'_>) -> f64 {
+    let full = facts.upstreams.iter().position(|load| load.limit.is_some());
+    full.and_then(|at| facts.upstream_chances.get(at)).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point, Who};
+    use run::{Bottleneck, Upstream};
+
+    const ADDRESS: &str = "127.0.0.1:5432";
+
+    /// Makes a run of a server that handles four requests at a time, in front of the upstream `processes`. Each process
+    /// has one thread. The server waits for replies on `awaited` of `connections`. `cpus` returns the CPU use of each
+    /// process at an operating point.
+    fn before(
+        planted: PlantedRun,
+        processes: &[&str],
+        [connections, awaited]: [f64; 2],
+        cpus: impl Fn(usize, &Point) -> f64 + Copy + 'static,
+    ) -> PlantedRun {
+        let names: Vec<String> = processes.iter().map(|name| (*name).to_string()).collect();
+        let mut planted = planted
+            .level(Who::Server, "behind.connections", ADDRESS, connections)
+            .level(Who::Server, "behind.busy", ADDRESS, awaited)
+            .change(move |trial, _| {
+                let upstream =
+                    Upstream { address: ADDRESS.into(), depth: 1, processes: names.clone(), ..Upstream::default() };
+                trial.server.iter_mut().for_each(|side| side.behind = vec![upstream.clone()]);
+            });
+        for (at, name) in processes.iter().enumerate() {
+            let thread = format!("{name}/{}", name.rsplit_once(':').map_or("", |(_, pid)| pid));
+            planted = planted.per_s(Who::Server, "process.cpu", name, move |p| cpus(at, p) * 1e6).per_s(
+                Who::Server,
+                "thread.cpu",
+                &thread,
+                move |p| cpus(at, p) * 1e6,
+            );
+        }
+        planted
+    }
+
+    fn four_at_a_time() -> PlantedRun {
+        PlantedRun::new(20_000.0, 200.0)
+    }
+
+    /// Processes of a database: one for each of the server's four connections, and one with other work.
+    const DATABASE: [&str; 5] = ["postgres:200", "postgres:201", "postgres:202", "postgres:203", "postgres:900"];
+
+    fn names_the_upstream(verdict: &Bottleneck) -> bool {
+        verdict.waits_for.is_some() || verdict.sentence.contains("waits for")
+    }
+
+    #[test]
+    fn a_full_upstream_is_named_if_the_load_fills_it() {
+        let app = before(four_at_a_time(), &["app:300"], [4.0, 4.0], |_, p| p.x / 200.0 * 0.97).verdict();
+        assert!(names_the_upstream(&app) && app.confidence >= 0.85, "{app:#?}");
+        let all = |at: usize, p: &Point| if at == 4 { 0.0 } else { p.x / 200.0 * 0.97 };
+        let database = before(four_at_a_time(), &DATABASE, [4.0, 4.0], all).verdict();
+        assert!(names_the_upstream(&database) && database.confidence >= 0.85, "{database:#?}");
+    }
+
+    /// The confidence grows with the busy share of the upstream's thread.
+    #[test]
+    fn the_busy_share_of_an_upstreams_thread_is_no_switch() {
+        let at = |busy: f64| {
+            let used = move |_, p: &Point| p.x / 200.0 * busy;
+            before(PlantedRun::new(5000.0, 200.0), &["node:300"], [64.0, 60.0], used).verdict()
+        };
+        let (less, middle, more) = (at(0.86), at(0.88), at(0.91));
+        for verdict in [&less, &middle, &more] {
+            assert!(!verdict.sentence.contains("sleep"), "{verdict:#?}");
+        }
+        assert!(names_the_upstream(&middle) && (0.5..0.7).contains(&middle.confidence), "{middle:#?}");
+        assert!(names_the_upstream(&more) && (0.7..0.9).contains(&more.confidence), "{more:#?}");
+        assert!(less.sentence.contains("one thread of the upstream") && less.confidence <= 0.5, "{less:#?}");
+    }
+}
