@@ -126,7 +126,7 @@ impl<'a> Facts<'a> {
         let (upstreams, upstream_chances) = upstreams.into_iter().unzip();
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
         let waits = crate::waits::of_run(run);
-        Self {
+        let mut facts = Self {
             run,
             limits,
             unloaded,
@@ -141,7 +141,9 @@ impl<'a> Facts<'a> {
             stretch,
             refusals,
             waits,
-        }
+        };
+        crate::upstreams::settle(&mut facts);
+        facts
     }
 
     /// Returns true if the run is a search for the capacity. The advice depends on the kind of run: a search that ended

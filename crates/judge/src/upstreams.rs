@@ -4,7 +4,7 @@
 mod awaited;
 mod limit;
 
-pub(crate) use awaited::{chance, waits_behind};
+pub(crate) use awaited::{chance, settle, waits_behind};
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 

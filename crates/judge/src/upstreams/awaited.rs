@@ -1,10 +1,26 @@
 //! Decides if the requests of the measured load wait for an upstream. An upstream may be full because of other clients,
 //! and a parallel upstream may happen to use about one CPU. Neither is then the limit of the server.
 
+use run::UpstreamLimit;
+
 use crate::Facts;
 use crate::number::ratio;
+use crate::places::Places;
 use crate::server_queue;
-use crate::thresholds::QUEUE_SHARE;
+use crate::thresholds::{LEAST_PLACES, ONE_PLACE, QUEUE_SHARE};
+
+/// Removes the lock of an upstream if the server does not handle about one request at a time.
+pub(crate) fn settle(facts: &mut Facts<'_>) {
+    if super::full(&facts.upstreams).is_none() {
+        return;
+    }
+    let one_at_a_time = Places::of(facts).is_some_and(|all| (LEAST_PLACES..=ONE_PLACE).contains(&all.places));
+    for (load, chance) in facts.upstreams.iter_mut().zip(&mut facts.upstream_chances) {
+        if load.limit == Some(UpstreamLimit::Lock) && !one_at_a_time {
+            (load.limit, *chance) = (None, 0.0);
+        }
+    }
+}
 
 /// Returns true if many requests of this load wait for the nearest full upstream. Without this check, an upstream that
 /// is full because of other clients would be taken for the limit.
@@ -78,6 +94,26 @@ mod tests {
         let all = |at: usize, p: &Point| if at == 4 { 0.0 } else { p.x / 200.0 * 0.97 };
         let database = before(four_at_a_time(), &DATABASE, [4.0, 4.0], all).verdict();
         assert!(names_the_upstream(&database) && database.confidence >= 0.85, "{database:#?}");
+    }
+
+    /// Four threads of a parallel upstream use 0.97 CPUs in sum.
+    #[test]
+    fn a_parallel_upstream_that_uses_about_one_cpu_has_no_lock() {
+        for unread in [0.0, 60.0] {
+            let server = four_at_a_time().level(Who::Server, "connection.receive_queue", "", unread);
+            let mut planted = before(server, &["app:300"], [4.0, 4.0], |_, p| p.x / 200.0 * 0.97).per_s(
+                Who::Server,
+                "thread.cpu",
+                "app:300/300",
+                |p| p.x / 200.0 * 0.25e6,
+            );
+            for thread in ["app:300/301", "app:300/302", "app:300/303"] {
+                planted = planted.per_s(Who::Server, "thread.cpu", thread, |p| p.x / 200.0 * 0.24e6);
+            }
+            let verdict = planted.verdict();
+            assert!(!verdict.serial && !verdict.sentence.contains("take turns"), "{verdict:#?}");
+            assert!(!names_the_upstream(&verdict), "{verdict:#?}");
+        }
     }
 
     /// The confidence grows with the busy share of the upstream's thread.

@@ -121,7 +121,7 @@ impl Work<'_, '_> {
 
     /// Returns the probability that a lock lets only one thread of the upstream run at a time: the upstream uses about
     /// one CPU. The CPUs must also have idle time, because a parallel upstream gets only one CPU if other programs use
-    /// the other CPUs.
+    /// the other CPUs. If several requests are handled at a time, [`super::settle`] removes this limit.
     fn lock(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
         let takes_turns = self.processes.len() == 1

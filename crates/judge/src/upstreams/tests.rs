@@ -150,6 +150,7 @@ fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     let limit = |x_max, waited, idle| before_at(x_max, 8, [0.119, waited], idle, [0.01, 0.0]).findings.behind[0].limit;
     assert_eq!(limit(50.0, 0.0, 2.8), Some(UpstreamLimit::Lock), "CPUs idle, it uses one, one request at a time");
     assert_eq!(limit(50.0, 0.87, 0.0), None);
+    assert_eq!(limit(200.0, 0.0, 2.8), None, "four requests at a time");
 }
 
 /// This case occurred with a Go application behind two proxies: its busy threads always wanted a CPU, because all CPUs
