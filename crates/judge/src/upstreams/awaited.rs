@@ -1,36 +1,50 @@
 //! Decides if the requests of the measured load wait for an upstream. An upstream may be full because of other clients,
 //! and a parallel upstream may happen to use about one CPU. Neither is then the limit of the server.
 
-use run::UpstreamLimit;
+use run::{UpstreamLimit, UpstreamLoad};
 
 use crate::Facts;
 use crate::number::ratio;
 use crate::places::Places;
 use crate::server_queue;
-use crate::thresholds::{LEAST_PLACES, ONE_PLACE, QUEUE_SHARE};
+use crate::sweep::Plateau;
+use crate::thresholds::{LEAST_PLACES, NEARLY_FULL, ONE_PLACE, QUEUE_SHARE};
 
-/// Removes the lock of an upstream if the server does not handle about one request at a time.
+/// Removes the limits of upstreams that do not limit the server. Removes a lock if the server does not handle about one
+/// request at a time, and every limit of an upstream that few requests wait for.
 pub(crate) fn settle(facts: &mut Facts<'_>) {
     if super::full(&facts.upstreams).is_none() {
         return;
     }
     let one_at_a_time = Places::of(facts).is_some_and(|all| (LEAST_PLACES..=ONE_PLACE).contains(&all.places));
-    for (load, chance) in facts.upstreams.iter_mut().zip(&mut facts.upstream_chances) {
-        if load.limit == Some(UpstreamLimit::Lock) && !one_at_a_time {
+    let is_limit = |load: &UpstreamLoad| {
+        (load.limit != Some(UpstreamLimit::Lock) || one_at_a_time) && is_awaited(facts, load) != Some(false)
+    };
+    let kept: Vec<bool> = facts.upstreams.iter().map(is_limit).collect();
+    for ((load, chance), kept) in facts.upstreams.iter_mut().zip(&mut facts.upstream_chances).zip(kept) {
+        if !kept {
             (load.limit, *chance) = (None, 0.0);
         }
     }
 }
 
-/// Returns true if many requests of this load wait for the nearest full upstream. Without this check, an upstream that
-/// is full because of other clients would be taken for the limit.
+/// Returns true if most requests of the load wait for replies of this upstream. At a plateau, the connections to the
+/// upstream may be fewer than the clients, so it suffices that nearly all of these connections wait for replies. Returns
+/// `None` if the number of awaited replies is unknown.
+fn is_awaited(facts: &Facts<'_>, load: &UpstreamLoad) -> Option<bool> {
+    let view = facts.crowded_server()?;
+    let awaited = super::awaited(&view, &load.behind)?;
+    let of_all = ratio(awaited, view.trial.rates.concurrency).is_some_and(|share| share >= QUEUE_SHARE);
+    let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
+    let of_connections = load.connections.is_some_and(|all| awaited > 0.0 && awaited >= NEARLY_FULL * all);
+    Some(of_all || is_flat && of_connections)
+}
+
+/// Returns true if requests of this load wait for the nearest full upstream. Without this check, an upstream that is
+/// full because of other clients would be taken for the limit.
 pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
-    let busy = || {
-        let (view, full) = (facts.crowded_server()?, super::full(&facts.upstreams)?);
-        let awaited = super::awaited(&view, &full.behind)?;
-        ratio(awaited, view.trial.rates.concurrency).map(|share| share >= QUEUE_SHARE)
-    };
-    busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
+    let awaited = super::full(&facts.upstreams).and_then(|full| is_awaited(facts, full));
+    awaited.unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
 /// Returns the probability that the nearest full upstream is full.
@@ -85,6 +99,28 @@ mod tests {
 
     fn names_the_upstream(verdict: &Bottleneck) -> bool {
         verdict.waits_for.is_some() || verdict.sentence.contains("waits for")
+    }
+
+    /// A session of another client, or a background process, fills one CPU. The measured load hardly uses the database.
+    #[test]
+    fn other_work_of_an_upstream_is_not_what_the_server_waits_for() {
+        let unread = four_at_a_time().level(Who::Server, "connection.receive_queue", "", 60.0);
+        let always = |at: usize, p: &Point| if at == 4 { 1.0 } else { p.x * 75e-6 };
+        let full = before(unread, &DATABASE, [4.0, 4.0], always).verdict();
+        assert!(full.id == "server-concurrency" && !names_the_upstream(&full), "{full:#?}");
+        let later = |at: usize, p: &Point| match at {
+            4 if p.x > 100.0 => 1.0,
+            4 => 0.0,
+            _ => p.x * 75e-6,
+        };
+        let began = before(four_at_a_time(), &DATABASE, [4.0, 4.0], later).verdict();
+        assert!(!names_the_upstream(&began), "three of four connections wait for other processes: {began:#?}");
+        let few = before(four_at_a_time(), &["app:300"], [30.0, 2.0], |_, p| p.x / 200.0).verdict();
+        assert!(!names_the_upstream(&few), "the server waits on two of thirty connections: {few:#?}");
+        let fixed = |trial: &mut run::Trial, _: &Point| trial.kind = run::TrialKind::Fixed;
+        let one_load = PlantedRun::new(20_000.0, 1e9).steps(&[8]).rates(&[]).change(fixed);
+        let one_load = before(one_load, &DATABASE, [8.0, 8.0], always).verdict();
+        assert!(!names_the_upstream(&one_load) || one_load.confidence <= 0.6, "{one_load:#?}");
     }
 
     #[test]
