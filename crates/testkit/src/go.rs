@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::{program, skip};
+use crate::{lock_file, program, skip};
 
 /// Pauses between attempts to download packages, seconds. A package registry may be unavailable for a short time.
 const PAUSES_S: [u64; 6] = [1, 2, 4, 8, 15, 0];
@@ -23,8 +23,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
     let dir = own.ancestors().nth(3).unwrap().join("peers");
     std::fs::create_dir_all(&dir).unwrap();
     // Several test programs may try to build the Go program at the same time, so each of them first takes a lock.
-    let lock = std::fs::File::create(dir.join("lock")).unwrap();
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let _lock = lock_file(&dir.join("lock"));
     let built = dir.join("go-peers");
     if changed(&built) > newest(&source) {
         return Some(built);

@@ -16,6 +16,7 @@ mod disturbance;
 mod echoing;
 mod go;
 mod loadline;
+mod lock;
 mod log;
 mod login;
 mod namespaces;
@@ -46,6 +47,7 @@ pub use loadline::{
     Watched, bottleneck, json, json_of, loadline, num, recording, refused, release_binary, serve, served, status,
     total, verdict, watched,
 };
+pub use lock::lock_file;
 pub use log::{logged, logged_by_nginx};
 pub use login::{assert_logged_in, completed_by_class, login_sequence};
 pub use namespaces::{in_namespaces, no_namespaces};

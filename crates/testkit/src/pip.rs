@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{program, skip};
+use crate::{lock_file, program, skip};
 
 /// Returns the folder with these Python packages. Downloads them, unless an earlier call did. Returns `None` and skips
 /// the test if pip is missing or fails, for example without a network.
@@ -12,6 +12,7 @@ pub fn pip_packages(test: &str, name: &str, packages: &[&str]) -> Option<PathBuf
     let own = std::env::current_exe().unwrap();
     let all = own.ancestors().nth(3).unwrap().join("applications");
     std::fs::create_dir_all(&all).unwrap();
+    let _lock = lock_file(&all.join(format!("{name}.lock")));
     let (folder, marker) = (all.join(name), all.join(format!("{name}.made")));
     if marker.exists() {
         return Some(folder);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use testkit::{program, skip};
+use testkit::{lock_file, program, skip};
 
 /// Returns the path of a file or folder in `inside/`.
 pub(super) fn source(name: &str) -> PathBuf {
@@ -23,7 +23,8 @@ pub(super) fn folder() -> PathBuf {
 /// without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {
     let path = folder().join(name);
-    let marker = folder().join(format!("{}.made", name.replace('/', "-")));
+    let [marker, lock] = ["made", "lock"].map(|end| folder().join(format!("{}.{end}", name.replace('/', "-"))));
+    let _lock = lock_file(&lock);
     if marker.exists() {
         return Some(path);
     }

@@ -167,8 +167,8 @@ pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
     let mut command = Command::new(fpm);
     command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
-    // As root, the workers run as user nobody, who must be able to read the script.
-    let script = std::env::temp_dir().join("loadline-sleep.php");
+    // As root, the workers run as user nobody, who can read this folder, but perhaps not that of the sources.
+    let script = dir.path().join("sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
     let location = format!(
         "location / {{ fastcgi_pass {pass}; fastcgi_param SCRIPT_FILENAME {}; fastcgi_param REQUEST_METHOD GET; }}",
