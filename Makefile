@@ -47,13 +47,14 @@ test: lint dist
 	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >target/tests.json
 	target/debug/run-tests --since $(STARTED_S) --skip $(LONG_TESTS) target/tests.json paths
 
-# Everything else, live: tests that measure one at a time, the others side by side. Run it before you call a change done.
+# Everything else, live: tests that measure run one at a time, all others side by side. So do those that measure, but leave the CPUs
+# mostly idle; they run after those that do not measure. Run it before you call a change done.
 verify: test
 	scripts/install-needs verify
 	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics --features loadline/verify \
 	  --test verify --test alone $(addprefix --test ,$(subst $(comma), ,$(LONG_TESTS))) >target/verify.json
 	cargo test --locked --doc -p loadline-event -p loadline-testbed
-	target/debug/run-tests --since $(STARTED_S) --skip none target/verify.json alone media speed line
+	target/debug/run-tests --since $(STARTED_S) --skip none target/verify.json --light media,speed,line alone
 
 # Runs the program on a folder of small inputs and servers: `make cases DIR=FOLDER` (scripts/check-cases says what a case is).
 cases: build

@@ -40,7 +40,7 @@ pub use alone::alone;
 pub use certificate::self_signed;
 pub use containers::{Container, PodmanImage, podman_configuration, static_program};
 pub use control_group::ControlGroup;
-pub use disturbance::OtherPrograms;
+pub use disturbance::{OtherPrograms, TEST_RUN_PID};
 pub use echoing::{echoing, reporting};
 pub use go::go_peers;
 pub use loadline::{

@@ -5,10 +5,15 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+use loadline_testkit::TEST_RUN_PID;
+
 /// Seconds after which a test is considered hung and is killed.
 const MAX_TEST_S: &str = "300";
 /// Exit status of the program `timeout` after it has killed a test.
 const TIMED_OUT: i32 = 124;
+
+/// Name of the modules whose tests measure, but leave the CPUs mostly idle.
+const LIGHT_MODULE: &str = "light";
 
 /// A test to run.
 pub(crate) struct Job {
@@ -20,6 +25,9 @@ pub(crate) struct Job {
     pub(crate) executable: PathBuf,
     /// Folder of the package, which is the test's working directory.
     pub(crate) folder: PathBuf,
+    /// True if other tests that measure run at the same time. The test then counts their CPU time as its own, so that it
+    /// skips no check because of them.
+    pub(crate) is_beside_others: bool,
 }
 
 /// Result of a test.
@@ -37,6 +45,16 @@ impl Job {
     /// Returns the name of the test program and the name of the test, separated by a space.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", self.program, self.test)
+    }
+
+    /// Returns true if the test is in a module `light`, or in a module inside of one.
+    pub(crate) fn is_in_module_light(&self) -> bool {
+        self.test.rsplit("::").skip(1).any(|module| module == LIGHT_MODULE)
+    }
+
+    /// Returns this test, to run at the same time as other measuring tests.
+    pub(crate) fn beside_others(self) -> Self {
+        Self { is_beside_others: true, ..self }
     }
 
     /// Runs the test, and waits until it ends.
@@ -70,6 +88,7 @@ impl Job {
             .args(["--exact", &self.test, "--nocapture", "--test-threads=1"])
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
+            .envs(self.is_beside_others.then(|| (TEST_RUN_PID, std::process::id().to_string())))
             .stdout(output.try_clone()?)
             .stderr(output.try_clone()?)
             .status()?;

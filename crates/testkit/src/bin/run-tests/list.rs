@@ -53,6 +53,7 @@ fn tests(program: &Program) -> Result<Vec<Job>, String> {
         test,
         executable: program.executable.clone(),
         folder: program.folder.clone(),
+        is_beside_others: false,
     };
     Ok(names(program, &[])?.into_iter().filter(|test| !ignored.contains(test)).map(job).collect())
 }

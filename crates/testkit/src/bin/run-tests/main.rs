@@ -1,35 +1,52 @@
 //! Runs the tests that cargo built, each in its own process. After all tests, prints which tests were slow, skipped or
 //! failed.
 //!
-//! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
+//! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [--light TARGETS] [TARGET...]
 //!
-//! LIST is the output of `cargo test --no-run --message-format=json`. On each CPU, two tests run at the same time,
-//! because most tests wait for timers. The tests of each TARGET make measurements, so they run one at a time, after all
-//! other tests. EPOCH_S is the start of the whole command, in seconds since 1970. The summary states the time since
-//! EPOCH_S, which includes the build. The time of each test is written to LIST.times, and the next run begins with the
-//! tests that took longest. TARGETS are the names of the targets that are not run, separated by commas.
+//! LIST is the output of `cargo test --no-run --message-format=json`. TARGETS are names of targets, separated by commas.
+//! The tests of the targets after `--skip` are not run. All other tests run in three groups, one group after the other:
+//!
+//! 1. Tests that measure nothing run side by side.
+//! 2. Tests that measure, but leave the CPUs mostly idle, run side by side, too. These are the tests of the targets
+//!    after `--light`, and those of modules `light` of each TARGET.
+//! 3. All other tests of each TARGET measure, and run one at a time.
+//!
+//! In the groups 1 and 2, several tests run on each CPU, because most tests wait for timers. While the CPUs are partly
+//! idle, even more tests run. EPOCH_S is the start of
+//! the whole command, in seconds since 1970. The summary states the time since EPOCH_S, which includes the build. The
+//! time of each test is written to LIST.times, and each group of the next run begins with the tests that took longest.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
+mod idle;
 mod job;
 mod list;
 mod order;
+mod pool;
 mod summary;
 
-use std::collections::VecDeque;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use job::{Job, Outcome};
+use job::Job;
+use pool::Workers;
 
-/// Number of tests that run at the same time, per CPU.
+/// Number of tests of the groups 1 and 2 that run at the same time, per CPU.
 const TESTS_PER_CPU: usize = 2;
+/// Maximum number of tests of group 1 that run at the same time, per CPU, while the CPUs are partly idle.
+const MAX_TESTS_PER_CPU: usize = 4;
+/// Maximum number of tests of group 2 that run at the same time, per CPU, while the CPUs are partly idle. More of them
+/// would take CPU time from each other more often, and could change each other's results.
+const MAX_LIGHT_TESTS_PER_CPU: usize = 3;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [since, epoch_s, skip, skipped, path, alone @ ..] = &arguments[..] else { return usage() };
+    let [since, epoch_s, skip, skipped, path, measuring @ ..] = &arguments[..] else { return usage() };
     let ("--since", Ok(epoch_s), "--skip") = (since.as_str(), epoch_s.parse(), skip.as_str()) else { return usage() };
     let skipped: Vec<&str> = skipped.split(',').collect();
+    let (light, measuring) = match measuring {
+        [option, targets, rest @ ..] if option == "--light" => (targets.split(',').collect(), rest),
+        all => (Vec::new(), all),
+    };
     let mut jobs = match list::jobs(path, &skipped) {
         Ok(jobs) => jobs,
         Err(error) => {
@@ -40,10 +57,24 @@ fn main() -> ExitCode {
     let times = format!("{path}.times");
     order::longest_first(&mut jobs, &times);
     let started = Instant::now();
-    let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| alone.contains(&job.target));
+    let is_measuring = |job: &Job| measuring.contains(&job.target);
+    let is_light = |job: &Job| light.contains(&job.target.as_str()) || is_measuring(job) && job.is_in_module_light();
+    let (light, others): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(is_light);
+    let (alone, together): (Vec<Job>, Vec<Job>) = others.into_iter().partition(is_measuring);
+    let light: Vec<Job> = light.into_iter().map(Job::beside_others).collect();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut outcomes = run(together, TESTS_PER_CPU * cpus);
-    outcomes.extend(run(alone, 1));
+    let workers = |most: usize| Workers { fewest: TESTS_PER_CPU * cpus, most: most * cpus };
+    let groups = [
+        ("side by side", together, workers(MAX_TESTS_PER_CPU)),
+        ("light, side by side", light, workers(MAX_LIGHT_TESTS_PER_CPU)),
+        ("alone", alone, Workers { fewest: 1, most: 1 }),
+    ];
+    let mut outcomes = Vec::new();
+    for (group, jobs, workers) in groups {
+        let (begun, count) = (Instant::now(), jobs.len());
+        outcomes.extend(pool::run(jobs, workers));
+        summary::print_group(group, count, begun.elapsed());
+    }
     if let Err(error) = summary::write_times(&outcomes, &times) {
         eprintln!("run-tests: cannot write {times}: {error}");
     }
@@ -52,28 +83,6 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]");
+    eprintln!("usage: run-tests --since EPOCH_S --skip TARGETS LIST [--light TARGETS] [TARGET...]");
     ExitCode::from(2)
-}
-
-/// Runs jobs, `workers` at a time. Prints each failure as soon as the test has failed.
-fn run(jobs: Vec<Job>, workers: usize) -> Vec<Outcome> {
-    let queue = Mutex::new(VecDeque::from(jobs));
-    let outcomes = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(job) = next(&queue) {
-                    let outcome = job.run();
-                    summary::print_failure(&outcome);
-                    outcomes.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
-                }
-            });
-        }
-    });
-    outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn next(queue: &Mutex<VecDeque<Job>>) -> Option<Job> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
 }

@@ -14,6 +14,13 @@ pub(crate) fn print_failure(outcome: &Outcome) {
     }
 }
 
+/// Prints the number of tests in a group, and the time that the group took. Prints nothing about an empty group.
+pub(crate) fn print_group(name: &str, count: usize, took: Duration) {
+    if count > 0 {
+        println!("{count} tests {name}: {:.0} s", took.as_secs_f64());
+    }
+}
+
 /// Writes the time of each test to `path`, the slowest first.
 pub(crate) fn write_times(outcomes: &[Outcome], path: &str) -> std::io::Result<()> {
     let line = |outcome: &&Outcome| format!("{:.2}\t{}\n", outcome.took.as_secs_f64(), outcome.name);
