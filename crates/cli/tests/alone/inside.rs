@@ -52,7 +52,7 @@ fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();
     let own: Vec<&str> = server.flags.iter().map(String::as_str).collect();
-    let args = [&["find", &server.url, "--budget", "16s", "--max-connections", "64"], flags, &own].concat();
+    let args = [&["find", &server.url, "--budget", "14s", "--max-connections", "64"], flags, &own].concat();
     let run = json(binary, &args);
     println!("{test}: {}", verdict(&run));
     if others.stayed_away(test) {
@@ -81,47 +81,59 @@ macro_rules! applications {
 use Planted::{Function, Pool, Wait, Without};
 
 applications! {
-    flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "flask_lock.py");
-    flask_with_a_global_lock_behind_nginx:
-        |test| servers::behind_nginx(test, servers::python(test, "flask_lock.py")), [], Wait("lock", "flask_lock.py");
-    fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "");
     express_with_pbkdf2: |test| servers::express(test, "hash", &[]), [], Function(&["sha512"]);
-    express_with_three_connections: |test| servers::express_pool(test, 3), [], Wait("connection-pool", "127.0.0.1");
     express_with_a_connection_for_each_request: |test| servers::express_pool(test, 90), [], Without("connection-pool");
-    pgbouncer_with_three_connections: servers::pgbouncer, [], Wait("connection-pool", "127.0.0.1");
-    tomcat_with_eight_threads: servers::tomcat, [], Wait("worker-pool", "http-nio");
-    go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
-    go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
     go_that_encodes_json: |test| servers::go(test, "json"), [], Function(&["encoding/json"]);
     ruby_threads_that_compute: servers::ruby, [], Wait("lock", "GVL");
-    php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Pool(5, "pool www");
-    php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Pool(5, "pool www");
-    postgresql_with_a_row_lock: |test| servers::express_row(test, false), [], Wait("row-lock", "UPDATE");
-    postgresql_with_a_row_lock_in_its_sessions:
-        |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
     redis_with_keys: servers::redis_keys, [], Wait("serial-cpu", "KEYS");
     redis_with_keys_behind_express: servers::express_keys, [], Wait("serial-cpu", "KEYS");
-    puma_with_two_threads: servers::puma, [], Wait("worker-pool", "puma");
     nginx_with_gzip_at_level_9: servers::nginx_gzip, ["--header", "Accept-Encoding: gzip"], Function(&["deflate", "longest_match"]);
     haproxy_with_a_key_of_4096_bits: servers::haproxy, ["--new-connections", "--insecure"], Function(&["bn_", "mul", "rsa", "RSA", "mont"]);
-    axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");
-    a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
 }
 
-/// Tests loadline's own server, in which options plant the causes.
+/// Tests loadline's own server, in which the option plants the cause.
+fn check_own(binary: &std::path::Path, option: &str, planted: &Planted) {
+    let mut command = Command::new(binary);
+    command.args(["serve", "http", "--model", "blocking", "--option", option]);
+    let server = testkit::served(command);
+    let server = Server { url: format!("http://{}/", server.addr), flags: Vec::new(), parts: vec![Box::new(server)] };
+    check(option, binary, Some(server), &[], planted);
+}
+
 #[test]
-fn own_servers_name_their_planted_causes() {
-    let (_alone, binary) = alone_with_release!("own servers");
-    for (option, planted) in [
-        ("lock=5", Wait("lock", "PLANTED_LOCK")),
-        ("pool=3", Wait("worker-pool", "planted_pool")),
-        ("spin=500", Function(&["planted_spin"])),
-    ] {
-        let mut command = Command::new(&binary);
-        command.args(["serve", "http", "--model", "blocking", "--option", option]);
-        let server = testkit::served(command);
-        let server =
-            Server { url: format!("http://{}/", server.addr), flags: Vec::new(), parts: vec![Box::new(server)] };
-        check(option, &binary, Some(server), &[], &planted);
+fn our_server_names_its_computing_function() {
+    let (_alone, binary) = alone_with_release!("a function of our own server");
+    check_own(&binary, "spin=500", &Function(&["planted_spin"]));
+}
+
+/// Applications that wait and hardly compute.
+mod light {
+    use super::*;
+
+    applications! {
+        flask_with_a_global_lock: |test| servers::python(test, "flask_lock.py"), [], Wait("lock", "flask_lock.py");
+        flask_with_a_global_lock_behind_nginx:
+            |test| servers::behind_nginx(test, servers::python(test, "flask_lock.py")), [], Wait("lock", "flask_lock.py");
+        fastapi_with_a_sleep_in_its_event_loop: |test| servers::python(test, "fastapi_sleep.py"), [], Wait("blocking-call", "");
+        express_with_three_connections: |test| servers::express_pool(test, 3), [], Wait("connection-pool", "127.0.0.1");
+        pgbouncer_with_three_connections: servers::pgbouncer, [], Wait("connection-pool", "127.0.0.1");
+        tomcat_with_eight_threads: servers::tomcat, [], Wait("worker-pool", "http-nio");
+        go_with_a_mutex: |test| servers::go(test, "mutex"), [], Wait("lock", "main.underLock");
+        go_with_a_semaphore: |test| servers::go(test, "semaphore"), [], Wait("worker-pool", "main.withPlace");
+        php_fpm_with_five_children: |test| servers::php_fpm(test, false), [], Pool(5, "pool www");
+        php_fpm_behind_a_unix_socket: |test| servers::php_fpm(test, true), [], Pool(5, "pool www");
+        postgresql_with_a_row_lock: |test| servers::express_row(test, false), [], Wait("row-lock", "UPDATE");
+        postgresql_with_a_row_lock_in_its_sessions:
+            |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
+        puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");
+        axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");
+        a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
+    }
+
+    #[test]
+    fn our_server_names_its_lock_and_its_pool() {
+        let (_alone, binary) = alone_with_release!("a lock and a pool of our own server");
+        check_own(&binary, "lock=5", &Wait("lock", "PLANTED_LOCK"));
+        check_own(&binary, "pool=3", &Wait("worker-pool", "planted_pool"));
     }
 }

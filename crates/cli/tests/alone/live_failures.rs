@@ -35,7 +35,7 @@ fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let server = Running::start(command, port, dir);
     let url = format!("redis://{}", server.addr);
     let others = OtherPrograms::watch();
-    let run = json(&binary, &["find", &url, "--pipeline", "16", "--budget", "20s"]);
+    let run = json(&binary, &["find", &url, "--pipeline", "16", "--budget", "16s"]);
     let highest = rates(&run["trials"]).fold(0.0, f64::max);
     let capacity = num(&run["findings"]["capacity"]["rate"]);
     if others.stayed_away(test) {
@@ -45,44 +45,6 @@ fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let tried: Vec<f64> = experiments.map(|trial| num(&trial["completed_rate"])).collect();
     assert!(!tried.is_empty(), "no experiment: {}", verdict(&run));
     assert!(tried.iter().all(|rate| *rate > 0.3 * highest), "{tried:?} of {highest}");
-}
-
-/// The proxy has at most four requests at its upstream at a time, and answers further requests with 502. All CPUs are
-/// mostly idle.
-#[test]
-fn a_proxy_that_answers_502_is_no_full_cpu() {
-    let (_alone, binary) = alone_with_release!("a proxy that answers 502");
-    let upstream = serve(&binary, 0, &["--model", "workers", "--option", "workers=8", "--option", "sleep_ms=20"]);
-    let limited = format!("upstream app {{ server {} max_conns=4; }}", upstream.addr);
-    let Some(proxy) = nginx(1, "proxy_pass http://app;", &limited) else {
-        return skip("a proxy that answers 502", "nginx is not installed");
-    };
-    let run = json(&binary, &["find", &format!("http://{}/", proxy.addr), "--budget", "20s"]);
-    let found = &run["findings"]["bottleneck"];
-    let cpu = ["server-cpu", "server-single-thread", "client-cpu", "server-cpu-quota"].contains(&bottleneck(&run));
-    assert!(!cpu, "{}", verdict(&run));
-    let said = format!("{} {} {}", found["sentence"], found["evidence"], run["findings"]["capacity"]);
-    assert!(said.contains("502"), "the status is told: {said}\n{}", verdict(&run));
-    assert!(run["findings"]["proof"]["outcome"] != "proven" || num(&found["confidence"]) < SURE, "{}", verdict(&run));
-}
-
-/// The generator may have 48 open files. loadline must name this limit and the command that raises it, and must measure
-/// nothing.
-#[test]
-fn a_generator_without_descriptors_blames_no_server() {
-    let test = "a generator without descriptors";
-    let (_alone, binary) = alone_with_release!("a generator without descriptors");
-    if program("prlimit").is_none() {
-        return skip(test, "prlimit is not installed");
-    }
-    let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=400", "--option", "sleep_ms=5"]);
-    let url = format!("http://{}/", server.addr);
-    let mut command = Command::new("prlimit");
-    command.arg("--nofile=48:48").arg(&binary).args(["find", &url, "--budget", "20s"]);
-    let output = command.arg("--json").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("a process may have 48 of them") && said.contains("ulimit -Hn"), "{said}");
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
 }
 
 /// A proxy, its upstream and the generator share two CPUs. None of the three processes fills a CPU by itself, but
@@ -98,7 +60,7 @@ fn cpus_that_three_processes_fill_together_are_the_limit() {
     let Some(proxy) = nginx_workers((2, "0,1"), location, &kept) else {
         return skip("CPUs full in sum", "nginx is not installed");
     };
-    let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "20s"]));
+    let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "16s"]));
     // The verdict may also name the upstream as the limit, because its CPUs are full.
     let behind = &run["findings"]["bottleneck"]["waits_for"];
     let is_upstream = behind["address"] == upstream.addr.to_string() && behind["limit"] == "cpu";
@@ -107,4 +69,32 @@ fn cpus_that_three_processes_fill_together_are_the_limit() {
         other => ["server-cpu", "client-cpu"].contains(&other),
     };
     assert!(right, "{}", verdict(&run));
+}
+
+/// A proxy and an upstream that sleeps.
+mod light {
+    use super::*;
+
+    /// The proxy has at most four requests at its upstream at a time, and answers further requests with 502. All CPUs
+    /// are mostly idle.
+    #[test]
+    fn a_proxy_that_answers_502_is_no_full_cpu() {
+        let (_alone, binary) = alone_with_release!("a proxy that answers 502");
+        let upstream = serve(&binary, 0, &["--model", "workers", "--option", "workers=8", "--option", "sleep_ms=20"]);
+        let limited = format!("upstream app {{ server {} max_conns=4; }}", upstream.addr);
+        let Some(proxy) = nginx(1, "proxy_pass http://app;", &limited) else {
+            return skip("a proxy that answers 502", "nginx is not installed");
+        };
+        let run = json(&binary, &["find", &format!("http://{}/", proxy.addr), "--budget", "20s"]);
+        let found = &run["findings"]["bottleneck"];
+        let cpu = ["server-cpu", "server-single-thread", "client-cpu", "server-cpu-quota"].contains(&bottleneck(&run));
+        assert!(!cpu, "{}", verdict(&run));
+        let said = format!("{} {} {}", found["sentence"], found["evidence"], run["findings"]["capacity"]);
+        assert!(said.contains("502"), "the status is told: {said}\n{}", verdict(&run));
+        assert!(
+            run["findings"]["proof"]["outcome"] != "proven" || num(&found["confidence"]) < SURE,
+            "{}",
+            verdict(&run)
+        );
+    }
 }

@@ -12,20 +12,6 @@ use testkit::{
     ControlGroup, Running, alone, binary, bottleneck, free_port, has, json, program, release_binary, skip, verdict,
 };
 
-#[test]
-fn a_quota_of_a_fifth_of_a_cpu_is_named() {
-    let _alone = alone();
-    let Some(binary) = release_binary("server-cpu-quota", binary!()) else { return };
-    let Some(group) = ControlGroup::fifth_of_a_processor("server-cpu-quota") else { return };
-    let port = free_port();
-    let mut command = group.command(&binary);
-    command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
-    let server = Running::start(command, port, tempfile::tempdir().unwrap());
-    let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]);
-    assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
-}
-
 /// Disk work for each request: accesses to a file of 128 MiB without the page cache. `open` and `each` are Python code.
 /// The response has no body.
 struct DiskWork {
@@ -175,18 +161,8 @@ fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> 
     Some(json(&binary, &args))
 }
 
-/// Checks that the verdict names the disk, and returns the run.
-fn disk_is_named(test: &str, work: &DiskWork) -> Option<Value> {
-    let at_once = AT_ONCE.to_string();
-    let run = beside_a_disk(test, work, |url, _| {
-        ["find", url, "--budget", "10s", "--connections", &at_once].map(Into::into).to_vec()
-    })?;
-    assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
-    Some(run)
-}
-
 #[test]
-fn writing_to_a_full_disk_proves_it() {
+fn a_disk_is_named_if_each_request_flushes_to_it_and_writing_to_it_proves_it() {
     let run = beside_a_disk("the lever on server-disk", &FLUSHES_EACH_REQUEST, |url, dir| {
         let dir = dir.display().to_string();
         ["prove", url, "--connections", "8", "--budget", "30s", "--prove-dir", &dir].map(Into::into).to_vec()
@@ -196,6 +172,8 @@ fn writing_to_a_full_disk_proves_it() {
     assert_eq!(bottleneck(&run), "server-disk", "{}\n{proof:#}", verdict(&run));
     assert_eq!(proof["outcome"], "proven", "{proof:#}");
     assert_eq!(proof["measured"]["lever"], "disk", "{proof:#}");
+    let lines = evidence(&run);
+    assert!(lines.contains("flushes") && lines.contains("a request writes"), "{}", verdict(&run));
 }
 
 fn evidence(run: &Value) -> String {
@@ -204,15 +182,13 @@ fn evidence(run: &Value) -> String {
 
 #[test]
 fn a_disk_is_named_if_each_request_reads_from_it() {
-    let Some(run) = disk_is_named("server-disk, reads", &READS_PAST_THE_CACHE) else { return };
+    let at_once = AT_ONCE.to_string();
+    let run = beside_a_disk("server-disk, reads", &READS_PAST_THE_CACHE, |url, _| {
+        ["find", url, "--budget", "10s", "--connections", &at_once].map(Into::into).to_vec()
+    });
+    let Some(run) = run else { return };
+    assert_eq!(bottleneck(&run), "server-disk", "{}", verdict(&run));
     assert!(evidence(&run).contains("a request reads"), "{}", verdict(&run));
-}
-
-#[test]
-fn a_disk_is_named_if_each_request_flushes_to_it() {
-    let Some(run) = disk_is_named("server-disk, flushes", &FLUSHES_EACH_REQUEST) else { return };
-    let lines = evidence(&run);
-    assert!(lines.contains("flushes") && lines.contains("a request writes"), "{}", verdict(&run));
 }
 
 /// Python source of a server that reads a hundred random pages of a mapped file for each request. The file of 128 MiB
@@ -262,4 +238,23 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     let url = format!("http://{}/", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "10s", "--connections", "16"]);
     assert_eq!(bottleneck(&run), "server-memory", "{}", verdict(&run));
+}
+
+/// The server may use a fifth of a CPU.
+mod light {
+    use super::*;
+
+    #[test]
+    fn a_quota_of_a_fifth_of_a_cpu_is_named() {
+        let _alone = alone();
+        let Some(binary) = release_binary("server-cpu-quota", binary!()) else { return };
+        let Some(group) = ControlGroup::fifth_of_a_processor("server-cpu-quota") else { return };
+        let port = free_port();
+        let mut command = group.command(&binary);
+        command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
+        let server = Running::start(command, port, tempfile::tempdir().unwrap());
+        let url = format!("http://{}/", server.addr);
+        let run = json(&binary, &["find", &url, "--budget", "8s", "--connections", "32"]);
+        assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
+    }
 }

@@ -69,7 +69,7 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     file("login.json", login.to_string());
     let requests = file("token.toml", TOKEN.into());
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--requests", &requests, "--connections", "8", "--budget", "24s"]) else {
+    let Some(run) = prove(&binary, &url, &["--requests", &requests, "--connections", "8", "--budget", "16s"]) else {
         return;
     };
     proven(&run, "client-cpu");
@@ -130,7 +130,7 @@ fn a_second_address_proves_a_limit_by_address() {
     let Some(server) = nginx(1, "limit_req zone=z burst=20 nodelay;", zone) else {
         return skip("proof of server-rate-limit", "nginx is not installed");
     };
-    let Some(run) = prove(&binary, &format!("http://{}/file", server.addr), &["--connections", "8", "--budget", "24s"])
+    let Some(run) = prove(&binary, &format!("http://{}/file", server.addr), &["--connections", "8", "--budget", "20s"])
     else {
         return;
     };
@@ -140,19 +140,6 @@ fn a_second_address_proves_a_limit_by_address() {
     // 2.
     let about = (1.8..=2.2).contains(&ratio) || (low <= 2.0 && high >= 2.0 && (1.6..=2.4).contains(&ratio));
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
-}
-
-#[test]
-fn immediate_acknowledgement_proves_a_delayed_one() {
-    let (_alone, binary) = alone_with_release!("proof of tcp-delayed-ack");
-    let server = serve(&binary, 1, &["--option", "split_head=1"]);
-    let Some(run) = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "4", "--budget", "30s"])
-    else {
-        return;
-    };
-    proven(&run, "tcp-delayed-ack");
-    let ratio = num(&effect(&run, "quick-ack")["ratio"]);
-    assert!(ratio > 3.0, "without the timer of 40 ms {ratio} times as much");
 }
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
@@ -166,34 +153,6 @@ fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
     command.args(["serve", "http", "--listen", &format!("127.0.0.1:{port}"), "--option", "work_us=200"]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
     Some((group, server))
-}
-
-#[test]
-fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
-    let (_alone, binary) = alone_with_release!("proof of server-cpu-quota");
-    let Some((group, server)) = with_a_quota("proof of server-cpu-quota", &binary) else { return };
-    let before = group.cpu_quota();
-    let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "40s", "--intrusive"]) else { return };
-    proven(&run, "server-cpu-quota");
-    assert_eq!(group.cpu_quota(), before, "the quota is what it was");
-}
-
-/// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The experiment's lever
-/// doubles the limit on descriptors. With twice the limit, the server has more than twice as many connections as
-/// before, because some descriptors serve other purposes.
-#[test]
-fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
-    let (_alone, binary) = alone_with_release!("proof of server-fds");
-    let server = serve(&binary, 1, &["--model", "blocking", "--option", "sleep_ms=40", "--option", "descriptors=64"]);
-    let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
-    let before = limit();
-    let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "45s", "--intrusive"]) else { return };
-    proven(&run, "server-fds");
-    let ratio = num(&effect(&run, "descriptors")["ratio"]);
-    assert!((1.7..=3.0).contains(&ratio), "twice the descriptors gave {ratio} times as much");
-    assert_eq!(limit(), before);
 }
 
 /// A Python application with one thread, which computes for 10 ms per request. 10 ms are far longer than the proxy's
@@ -224,7 +183,7 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
     let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {
         return skip("proof of what stands behind a server", "nginx is not installed");
     };
-    let Some(run) = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "8", "--budget", "24s"])
+    let Some(run) = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "8", "--budget", "20s"])
     else {
         return;
     };
@@ -237,20 +196,77 @@ fn an_application_behind_a_proxy_is_named_and_proven() {
     assert_eq!(measured["lever"], "behind-cpu", "{said}");
 }
 
-#[test]
-fn a_quota_of_an_upstream_is_named_and_proven() {
-    let (_alone, binary) = alone_with_release!("proof of a quota behind a server");
-    let Some((group, app)) = with_a_quota("proof of a quota behind a server", &binary) else { return };
-    let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {
-        return skip("proof of a quota behind a server", "nginx is not installed");
-    };
-    let before = group.cpu_quota();
-    let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "40s", "--intrusive"]) else { return };
-    let (said, waits_for) = (verdict(&run), &run["findings"]["bottleneck"]["waits_for"]);
-    proven(&run, "server-concurrency");
-    assert_eq!((&waits_for["address"], &waits_for["limit"]), (&app.addr.to_string().into(), &"quota".into()), "{said}");
-    assert!(said.contains("CPU quota"), "{said}");
-    assert_eq!(run["findings"]["proof"]["measured"]["lever"], "behind-quota", "{said}");
-    assert_eq!(group.cpu_quota(), before, "the quota is what it was");
+/// Servers that wait, or that a quota limits.
+mod light {
+    use super::*;
+
+    #[test]
+    fn immediate_acknowledgement_proves_a_delayed_one() {
+        let (_alone, binary) = alone_with_release!("proof of tcp-delayed-ack");
+        let server = serve(&binary, 1, &["--option", "split_head=1"]);
+        let Some(run) = prove(&binary, &format!("http://{}/", server.addr), &["--connections", "4", "--budget", "20s"])
+        else {
+            return;
+        };
+        proven(&run, "tcp-delayed-ack");
+        let ratio = num(&effect(&run, "quick-ack")["ratio"]);
+        assert!(ratio > 3.0, "without the timer of 40 ms {ratio} times as much");
+    }
+
+    #[test]
+    fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
+        let (_alone, binary) = alone_with_release!("proof of server-cpu-quota");
+        let Some((group, server)) = with_a_quota("proof of server-cpu-quota", &binary) else { return };
+        let before = group.cpu_quota();
+        let url = format!("http://{}/", server.addr);
+        let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "28s", "--intrusive"]) else {
+            return;
+        };
+        proven(&run, "server-cpu-quota");
+        assert_eq!(group.cpu_quota(), before, "the quota is what it was");
+    }
+
+    /// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The experiment's
+    /// lever doubles the limit on descriptors. With twice the limit, the server has more than twice as many connections
+    /// as before, because some descriptors serve other purposes.
+    #[test]
+    fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
+        let (_alone, binary) = alone_with_release!("proof of server-fds");
+        let server =
+            serve(&binary, 1, &["--model", "blocking", "--option", "sleep_ms=40", "--option", "descriptors=64"]);
+        let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+        let before = limit();
+        let url = format!("http://{}/", server.addr);
+        let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "30s", "--intrusive"]) else {
+            return;
+        };
+        proven(&run, "server-fds");
+        let ratio = num(&effect(&run, "descriptors")["ratio"]);
+        assert!((1.7..=3.0).contains(&ratio), "twice the descriptors gave {ratio} times as much");
+        assert_eq!(limit(), before);
+    }
+
+    #[test]
+    fn a_quota_of_an_upstream_is_named_and_proven() {
+        let (_alone, binary) = alone_with_release!("proof of a quota behind a server");
+        let Some((group, app)) = with_a_quota("proof of a quota behind a server", &binary) else { return };
+        let Some(server) = nginx(1, &format!("proxy_pass http://{};", app.addr), "") else {
+            return skip("proof of a quota behind a server", "nginx is not installed");
+        };
+        let before = group.cpu_quota();
+        let url = format!("http://{}/", server.addr);
+        let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "28s", "--intrusive"]) else {
+            return;
+        };
+        let (said, waits_for) = (verdict(&run), &run["findings"]["bottleneck"]["waits_for"]);
+        proven(&run, "server-concurrency");
+        assert_eq!(
+            (&waits_for["address"], &waits_for["limit"]),
+            (&app.addr.to_string().into(), &"quota".into()),
+            "{said}"
+        );
+        assert!(said.contains("CPU quota"), "{said}");
+        assert_eq!(run["findings"]["proof"]["measured"]["lever"], "behind-quota", "{said}");
+        assert_eq!(group.cpu_quota(), before, "the quota is what it was");
+    }
 }

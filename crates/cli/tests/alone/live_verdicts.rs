@@ -30,19 +30,26 @@ fn a_rate_limit_is_distinguished_from_a_limit_of_the_machine() {
     assert_eq!(bottleneck(&run), "server-rate-limit", "{}", verdict(&run));
 }
 
-#[test]
-fn four_workers_that_sleep_20_ms_have_a_capacity_of_200_per_second() {
-    let (_alone, binary) = alone_with_release!("server-concurrency");
-    let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=20"]);
-    let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]);
-    assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
-    // No lever (temporary change by an experiment) acts on sleeping workers, so the experiment must not prove anything.
-    assert_ne!(run["findings"]["proof"]["outcome"], "proven", "{}", verdict(&run));
-    let rate = num(&run["findings"]["capacity"]["rate"]);
-    // The expected throughput is four times the throughput of one connection. The test does not compute the expected
-    // throughput from the requested sleep, because workers that wake up late sleep longer than requested.
-    let one = run["trials"].as_array().unwrap().iter().find(|trial| trial["intensity"]["connections"] == 1).unwrap();
-    let least = 0.95 * 4.0 * 1e6 / num(&one["latency_us"]["mean"]);
-    assert!((least..=210.0).contains(&rate), "capacity {rate}, at least {least}: {}", verdict(&run));
+/// A server that sleeps.
+mod light {
+    use super::*;
+
+    #[test]
+    fn four_workers_that_sleep_20_ms_have_a_capacity_of_200_per_second() {
+        let (_alone, binary) = alone_with_release!("server-concurrency");
+        let server = serve(&binary, 1, &["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=20"]);
+        let url = format!("http://{}/", server.addr);
+        let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]);
+        assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
+        // No lever (temporary change by an experiment) acts on sleeping workers, so the experiment must not prove
+        // anything.
+        assert_ne!(run["findings"]["proof"]["outcome"], "proven", "{}", verdict(&run));
+        let rate = num(&run["findings"]["capacity"]["rate"]);
+        // The expected throughput is four times the throughput of one connection. The test does not compute the
+        // expected throughput from the requested sleep, because workers that wake up late sleep longer than requested.
+        let one =
+            run["trials"].as_array().unwrap().iter().find(|trial| trial["intensity"]["connections"] == 1).unwrap();
+        let least = 0.95 * 4.0 * 1e6 / num(&one["latency_us"]["mean"]);
+        assert!((least..=210.0).contains(&rate), "capacity {rate}, at least {least}: {}", verdict(&run));
+    }
 }

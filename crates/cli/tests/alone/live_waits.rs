@@ -119,54 +119,11 @@ fn cost(found: &Value) -> (f64, f64) {
     (cpu * seconds, seconds)
 }
 
-#[test]
-fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
-    let _alone = alone();
-    let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
-    let _load = loaded(port, 16);
-    // One sampling lasts 2 s and the other 10 s. Both samplings include the CPU time for reading the symbols once. The
-    // difference between the CPU times of the two samplings is the cost of sampling for 8 s more.
-    let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
-    let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
-    assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");
-}
-
 fn python(what: &str) -> Option<(ChildProcess, u16)> {
     let (python, port) = (program("python3")?, free_port());
     let mut command = Command::new(python);
     command.args(["-c", PYTHON, what, &port.to_string()]);
     Some((ChildProcess::listening(&mut command, port), port))
-}
-
-#[test]
-fn a_global_lock_is_named_with_its_sleeping_holder() {
-    let _alone = alone();
-    let Some((server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
-    assert_lock(&waits(port, 16, "3s"), 16.0);
-    drop(server);
-    let own = served({
-        let mut command = Command::new(binary!());
-        command.args(["serve", "http", "--model", "blocking", "--option", "lock=10"]);
-        command
-    });
-    assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0);
-    let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
-    let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
-    let (source, app) = (dir.path().join("app.c"), dir.path().join("app"));
-    std::fs::write(&source, C).unwrap();
-    assert!(Command::new(compiler).arg("-pthread").arg(&source).arg("-o").arg(&app).status().unwrap().success());
-    let _server = ChildProcess::listening(Command::new(&app).arg(port.to_string()), port);
-    assert_lock(&waits(port, 8, "3s"), 8.0);
-}
-
-#[test]
-fn a_pool_without_a_lock_names_none_in_20_of_20() {
-    let _alone = alone();
-    let Some((_server, port)) = python("pool") else { return skip("a pool in Python", "python3 is not installed") };
-    for round in 0..20 {
-        let found = waits(port, 1 + round % 14, "1s");
-        assert!(!causes(&found).contains(&"lock"), "round {round}: {found:#}");
-    }
 }
 
 #[test]
@@ -179,14 +136,62 @@ fn a_computing_event_loop_is_serial() {
     assert_eq!(causes(&found), ["serial-cpu"], "{found:#}");
 }
 
-#[test]
-fn an_idle_server_has_no_cause() {
-    let _alone = alone();
-    let Some(redis) = program("redis-server") else { return skip("an idle server", "redis is not installed") };
-    let port = free_port();
-    let mut command = Command::new(redis);
-    command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
-    let _server = ChildProcess::listening(command.stdout(std::process::Stdio::null()), port);
-    let found = json(binary!(), &["waits", "--port", &port.to_string(), "--duration", "2s"]);
-    assert!(causes(&found).is_empty(), "{found:#}");
+/// Servers that wait.
+mod light {
+    use super::*;
+
+    #[test]
+    fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
+        let _alone = alone();
+        let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
+        let _load = loaded(port, 16);
+        // One sampling lasts 2 s and the other 10 s. Both samplings include the CPU time for reading the symbols once.
+        // The difference between the CPU times of the two samplings is the cost of sampling for 8 s more.
+        let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
+        let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
+        assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");
+    }
+
+    #[test]
+    fn a_global_lock_is_named_with_its_sleeping_holder() {
+        let _alone = alone();
+        let Some((server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
+        assert_lock(&waits(port, 16, "3s"), 16.0);
+        drop(server);
+        let own = served({
+            let mut command = Command::new(binary!());
+            command.args(["serve", "http", "--model", "blocking", "--option", "lock=10"]);
+            command
+        });
+        assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0);
+        let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
+        let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
+        let (source, app) = (dir.path().join("app.c"), dir.path().join("app"));
+        std::fs::write(&source, C).unwrap();
+        assert!(Command::new(compiler).arg("-pthread").arg(&source).arg("-o").arg(&app).status().unwrap().success());
+        let _server = ChildProcess::listening(Command::new(&app).arg(port.to_string()), port);
+        assert_lock(&waits(port, 8, "3s"), 8.0);
+    }
+
+    #[test]
+    fn a_pool_without_a_lock_names_none_in_20_of_20() {
+        let _alone = alone();
+        let Some((_server, port)) = python("pool") else { return skip("a pool in Python", "python3 is not installed") };
+        for round in 0..20 {
+            let found = waits(port, 1 + round % 14, "1s");
+            assert!(!causes(&found).contains(&"lock"), "round {round}: {found:#}");
+        }
+    }
+
+    #[test]
+    fn an_idle_server_has_no_cause() {
+        let _alone = alone();
+        let Some(redis) = program("redis-server") else { return skip("an idle server", "redis is not installed") };
+        let port = free_port();
+        let mut command = Command::new(redis);
+        command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no"]);
+        let _server = ChildProcess::listening(command.stdout(std::process::Stdio::null()), port);
+        let found = json(binary!(), &["waits", "--port", &port.to_string(), "--duration", "2s"]);
+        assert!(causes(&found).is_empty(), "{found:#}");
+    }
 }

@@ -1,5 +1,6 @@
-//! Tests whose results depend on measurements. While one of these tests runs, no other test may run on the machine.
-//! `make verify` runs these tests.
+//! Tests whose results depend on measurements. While one of these tests runs, no other test may run on the machine,
+//! except for tests of modules `light`: they leave the CPUs mostly idle, so they run beside each other. `make verify`
+//! runs these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;
@@ -7,24 +8,25 @@ mod arena;
 #[path = "../shared/arena_file.rs"]
 mod arena_file;
 mod compare;
+#[path = "../shared/compare_command.rs"]
+mod compare_command;
 mod doctored_counters;
 mod hosts;
 mod inside;
+mod light;
 mod live_connects;
 mod live_count;
 mod live_environment;
 mod live_failures;
 mod live_kinds;
-mod live_levers;
 mod live_limits;
 mod live_proof;
 mod live_protocols;
 mod live_verdicts;
 mod live_waits;
 mod live_what_if;
-mod live_window;
 mod near_tie;
-mod records;
 mod size;
-mod slowed_media;
 mod thousand_agents;
+#[path = "../shared/whole_find.rs"]
+mod whole_find;

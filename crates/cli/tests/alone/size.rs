@@ -76,39 +76,44 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     assert!(std::fs::read_to_string(out.join("size.md")).unwrap().contains("resources: {"));
 }
 
-#[test]
-fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
-    let _alone = alone();
-    let dir = tempfile::tempdir().unwrap();
-    // Each worker sleeps for 10 ms per request. With three workers, the command fails.
-    let serve = "test $WORKERS -lt 3 || exit 7; exec \"$LOADLINE\" serve --model workers --option workers=$WORKERS \
-                 --option sleep_ms=10 --listen 127.0.0.1:$PORT";
-    let others = OtherPrograms::watch();
-    let (status, result) = size(dir.path(), serve, &["--workers", "1,2,3", "--budget", "24s"]);
-    let steps = result["steps"].as_array().unwrap();
-    let limited = steps[2]["limited"].as_str().unwrap();
-    assert!(steps[2]["capacity"].is_null() && limited.contains("exit status: 7"), "{result:#}");
-    if !others.stayed_away("workers_of_a_command_are_counted") {
-        return;
-    }
-    let rate = |at: usize| num(&steps[at]["capacity"]["rate"]);
-    assert_eq!(status, Some(0), "{result:#}");
-    assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
-}
+/// Servers that sleep.
+mod light {
+    use super::*;
 
-/// Each replica handles one request at a time, and each request takes 10 ms. All replicas share one port.
-#[test]
-fn replicas_that_share_a_port_add_up() {
-    let _alone = alone();
-    let dir = tempfile::tempdir().unwrap();
-    let serve = "for n in $(seq $REPLICAS); do \"$LOADLINE\" serve --model epoll-sharded --threads 1 \
-                 --option sleep_ms=10 --listen 127.0.0.1:$PORT & done; wait";
-    let others = OtherPrograms::watch();
-    let (status, result) = size(dir.path(), serve, &["--replicas", "1,2", "--budget", "24s"]);
-    if !others.stayed_away("replicas_that_share_a_port_add_up") {
-        return;
+    #[test]
+    fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
+        let _alone = alone();
+        let dir = tempfile::tempdir().unwrap();
+        // Each worker sleeps for 10 ms per request. With three workers, the command fails.
+        let serve = "test $WORKERS -lt 3 || exit 7; exec \"$LOADLINE\" serve --model workers --option workers=$WORKERS \
+                     --option sleep_ms=10 --listen 127.0.0.1:$PORT";
+        let others = OtherPrograms::watch();
+        let (status, result) = size(dir.path(), serve, &["--workers", "1,2,3", "--budget", "24s"]);
+        let steps = result["steps"].as_array().unwrap();
+        let limited = steps[2]["limited"].as_str().unwrap();
+        assert!(steps[2]["capacity"].is_null() && limited.contains("exit status: 7"), "{result:#}");
+        if !others.stayed_away("workers_of_a_command_are_counted") {
+            return;
+        }
+        let rate = |at: usize| num(&steps[at]["capacity"]["rate"]);
+        assert_eq!(status, Some(0), "{result:#}");
+        assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
     }
-    let rate = |at: usize| num(&result["steps"][at]["capacity"]["rate"]);
-    assert_eq!((status, &result["steps"][1]["setting"]["replicas"]), (Some(0), &2.into()), "{result:#}");
-    assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
+
+    /// Each replica handles one request at a time, and each request takes 10 ms. All replicas share one port.
+    #[test]
+    fn replicas_that_share_a_port_add_up() {
+        let _alone = alone();
+        let dir = tempfile::tempdir().unwrap();
+        let serve = "for n in $(seq $REPLICAS); do \"$LOADLINE\" serve --model epoll-sharded --threads 1 \
+                     --option sleep_ms=10 --listen 127.0.0.1:$PORT & done; wait";
+        let others = OtherPrograms::watch();
+        let (status, result) = size(dir.path(), serve, &["--replicas", "1,2", "--budget", "24s"]);
+        if !others.stayed_away("replicas_that_share_a_port_add_up") {
+            return;
+        }
+        let rate = |at: usize| num(&result["steps"][at]["capacity"]["rate"]);
+        assert_eq!((status, &result["steps"][1]["setting"]["replicas"]), (Some(0), &2.into()), "{result:#}");
+        assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
+    }
 }

@@ -1,5 +1,5 @@
-//! Test of a user who has reached the limit on processes. loadline must print one sentence, and leave no process
-//! behind.
+//! Tests of a user who has reached a limit on processes or on open files. loadline must print one sentence, and leave
+//! no process behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -54,4 +54,21 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
         assert!(!said.contains("panicked") && errors == 1, "{limit}: {said}");
         eventually(|| (processes() == 0).then_some(()));
     }
+}
+
+/// The generator may have 48 open files. loadline must name this limit and the command that raises it, and must measure
+/// nothing.
+#[test]
+fn a_generator_without_descriptors_blames_no_server() {
+    if !has("a generator without descriptors", "prlimit") {
+        return;
+    }
+    let server = serve(binary!(), 0, &["--model", "workers", "--option", "workers=400", "--option", "sleep_ms=5"]);
+    let url = format!("http://{}/", server.addr);
+    let mut command = Command::new("prlimit");
+    command.arg("--nofile=48:48").arg(binary!()).args(["find", &url, "--budget", "20s", "--json"]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("a process may have 48 of them") && said.contains("ulimit -Hn"), "{said}");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
 }

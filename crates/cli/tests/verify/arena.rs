@@ -1,5 +1,5 @@
-//! Tests of `loadline arena` with live servers: a resumed comparison, a server in a container, and a throttled
-//! generator.
+//! Tests of `loadline arena` with live servers: a resumed comparison, servers that are refused, a server in a container,
+//! and a throttled generator.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,11 +12,12 @@ use testkit::{ControlGroup, PodmanImage, alone, binary, eventually, free_port, n
 use crate::arena_file::{arena, cell, listens, text, write};
 
 #[test]
-fn an_interrupted_arena_ends_its_server_and_goes_on() {
+fn an_interrupted_arena_ends_its_server_and_goes_on_and_wrong_servers_are_refused() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    let port = write(dir.path(), &[("a", "--option work_us=300"), ("b", "--option work_us=100")]);
-    let mut begun = arena(binary!(), dir.path(), &["arena.toml", "--budget", "32s", "--out", "out"]);
+    let servers = [("a", "--option work_us=300"), ("short", "--body-bytes 1000"), ("broken", "--no-such-option")];
+    let port = write(dir.path(), &servers);
+    let mut begun = arena(binary!(), dir.path(), &["arena.toml", "--budget", "43s", "--out", "out"]);
     let child = begun.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let state = dir.path().join("out/arena.json");
     let searched = || {
@@ -34,7 +35,11 @@ fn an_interrupted_arena_ends_its_server_and_goes_on() {
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     let after: Value = serde_json::from_str(&std::fs::read_to_string(&state).unwrap()).unwrap();
     assert_eq!((&after["searches"][0], &result["interrupted"]), (&before["searches"][0], &false.into()));
-    assert_eq!(result["cells"].as_array().unwrap().len(), 2);
+    assert_eq!(result["cells"].as_array().unwrap().len(), 3);
+    let short = cell(&result, "short");
+    assert_eq!((&short["group"], &short["refused_kind"]), (&Value::Null, &"wrong-answer".into()));
+    let said = cell(&result, "broken")["refused"].as_str().unwrap().to_owned();
+    assert!(said.contains("no-such-option"), "{said}");
 }
 
 #[test]
@@ -88,7 +93,7 @@ fn a_throttled_generator_gets_no_ranks() {
     }
     std::fs::write(dir.path().join("arena.toml"), file).unwrap();
     let mut command = group.command(binary!());
-    command.args(["arena", "arena.toml", "--budget", "40s", "--out", "out", "--json"]).current_dir(&dir);
+    command.args(["arena", "arena.toml", "--budget", "32s", "--out", "out", "--json"]).current_dir(&dir);
     let output = command.output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     for name in ["a", "b"] {

@@ -11,6 +11,9 @@ mod chaos;
 mod ci_action;
 mod ci_job;
 mod class_costs;
+mod compare;
+#[path = "../shared/compare_command.rs"]
+mod compare_command;
 mod cut_short;
 mod databases;
 mod disk_waits;
@@ -37,6 +40,7 @@ mod mixes;
 mod package;
 mod pages;
 mod postgres;
+mod protocols;
 mod redis_cluster;
 mod repeats;
 mod replays;
@@ -57,3 +61,5 @@ mod users;
 mod watches;
 mod ways;
 mod websocket;
+#[path = "../shared/whole_find.rs"]
+mod whole_find;

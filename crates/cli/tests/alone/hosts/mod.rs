@@ -1,8 +1,5 @@
 //! Tests of experiments and verdicts whose generators and server run on other hosts.
 
-mod by_hand;
-mod levers;
-
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 

@@ -13,9 +13,9 @@ use testkit::{
 };
 
 /// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
-/// Other levers need turns: longer loads that alternate without and with the lever. For a lever that needs turns, only
-/// 5 s of the budget remain. These 5 s are too short, so the experiment skips the lever.
-const BUDGET: &str = "36s";
+/// Other levers need turns: longer loads that alternate without and with the lever. The share of the budget for such a
+/// lever is too short, so the experiment skips the lever.
+const BUDGET: &str = "30s";
 /// Maximum time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
