@@ -86,7 +86,7 @@ fn the_levers_refute_an_argument_from_falsified_counters() {
     // The server needs so much CPU time per request that it uses a whole CPU on any machine.
     let server = serve(&binary, 1, &["--option", "work_us=2000"]);
     let url = format!("http://{}/", server.addr);
-    let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);
+    let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "14s"]);
     assert_eq!(bottleneck(&run), "server-cpu", "{}", verdict(&run));
     old_form(&mut run).as_array_mut().unwrap().iter_mut().for_each(exchange);
     let dir = tempfile::tempdir().unwrap();

@@ -29,6 +29,9 @@ const LINK_KILLS: usize = 12;
 const MIN_CHANGED_SHARE: f64 = 0.2;
 /// Descriptor limit of the server's processes. The lever on descriptors raises only limits of at most 2048.
 const DESCRIPTORS: &str = "256";
+/// Budget of each experiment. It has room for time slots of all levers. For turns (loads that alternate without and with
+/// a lever), it is too short, so they do not delay the first change.
+const BUDGET: &str = "30s";
 /// Signals that end a process.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
 /// Python program of a server with a parent process and three workers. Each worker accepts connections itself.
@@ -239,7 +242,7 @@ fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Cou
     let begin = || {
         let out = victim.server.dir.path().join(format!("run-{}", free_port()));
         let mut command = Command::new(binary!());
-        command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "36s"]);
+        command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", BUDGET]);
         command.args(["--intrusive", "--out"]).arg(out);
         ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
     };
@@ -282,7 +285,8 @@ fn ctrl_c_ends_an_experiment_and_blames_nobody() {
 /// end.
 fn interrupted(victim: &Victim) -> Duration {
     let mut command = Command::new(binary!());
-    command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "60s", "--intrusive"]);
+    command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", BUDGET]);
+    command.arg("--intrusive");
     command.arg("--out").arg(victim.server.dir.path().join(format!("run-{}", free_port())));
     let mut experiment = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     testkit::eventually_within(Duration::from_secs(60), || {

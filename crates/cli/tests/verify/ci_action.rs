@@ -188,7 +188,7 @@ fn the_action_ranks_servers_in_an_empty_container() {
         file += &format!("command = 'exec \"$LOADLINE\" serve --listen 127.0.0.1:$PORT --option work_us={work_us}'\n");
     }
     std::fs::write(runner.dir.path().join("work/arena.toml"), file).unwrap();
-    let failed = runner.run("arena arena.toml --budget 40s --out out", "");
+    let failed = runner.run("arena arena.toml --budget 32s --out out", "");
     let summary = runner.read("summary");
     assert!(summary.contains("| quick |") && summary.contains("| slow |"), "{failed:?}{summary}");
     assert_eq!(runner.read("temp/comment"), summary, "the comment is the table");
