@@ -125,7 +125,7 @@ mod light {
         postgresql_with_a_row_lock: |test| servers::express_row(test, false), [], Wait("row-lock", "UPDATE");
         postgresql_with_a_row_lock_in_its_sessions:
             |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
-        puma_with_two_threads: servers::puma, [], Verdict("server-concurrency");
+        puma_with_two_threads: servers::puma, [], Wait("worker-pool", "puma");
         axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");
         a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
     }
