@@ -53,15 +53,19 @@ impl Counts {
     }
 
     /// Turns early keep-alive races into failures, because their requests got no answer. A request that was sent again
-    /// becomes a further request with its own result.
+    /// becomes a further request with its own result. Requests behind the oldest one were sent again, because the
+    /// server did not process them.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
-        self.keep_alive_races -= early.connections;
-        self.resent -= early.resent;
-        self.due += early.resent;
-        self.sent += early.resent;
-        self.errors[ErrorKind::KeepAliveRace as usize] -= early.failed;
-        self.fail(ErrorKind::ShortResponse, early.resent + early.failed);
+        for (kind, races) in early.by_kind() {
+            self.keep_alive_races -= races.connections;
+            self.resent -= races.first_resent + races.behind_resent;
+            self.unprocessed += races.behind_resent;
+            self.due += races.first_resent;
+            self.sent += races.first_resent;
+            self.errors[ErrorKind::KeepAliveRace as usize] -= races.failed;
+            self.fail(kind, races.first_resent + races.failed);
+        }
         self
     }
 

@@ -5,22 +5,69 @@
 //! a request is sent. If the server closes no idle or unread connection in the whole trial (one load), early races
 //! count as failures.
 
+use run::ErrorKind;
+
+/// A keep-alive race on one connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Race {
+    /// Kind of failure that the end of the connection would be without a race: a reset or a close.
+    pub(crate) kind: ErrorKind,
+    /// True if the oldest request in flight was sent again, and false if this request failed.
+    pub(crate) is_first_resent: bool,
+    /// Number of requests behind the oldest that were sent again.
+    pub(crate) behind_resent: u64,
+    /// Number of requests behind the oldest that failed, because they could not be sent again.
+    pub(crate) behind_failed: u64,
+}
+
 /// Counts of the early races of a shard (generator thread). All early races also count as keep-alive races.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EarlyRaces {
+    /// Early races in which the connection was closed.
+    pub(crate) closed: RaceCounts,
+    /// Early races in which the connection was reset.
+    pub(crate) reset: RaceCounts,
+}
+
+/// Counts of keep-alive races of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RaceCounts {
     pub(crate) connections: u64,
-    /// Number of requests that were sent again after early races.
-    pub(crate) resent: u64,
-    /// Number of requests that failed in early races, because they could not be sent again.
+    /// Number of races whose oldest request was sent again.
+    pub(crate) first_resent: u64,
+    /// Number of requests behind the oldest ones that were sent again.
+    pub(crate) behind_resent: u64,
+    /// Number of requests that failed, because they could not be sent again.
     pub(crate) failed: u64,
 }
 
 impl EarlyRaces {
+    /// Adds a keep-alive race on one connection.
+    pub(crate) fn add(&mut self, race: &Race) {
+        let counts = if race.kind == ErrorKind::Reset { &mut self.reset } else { &mut self.closed };
+        counts.connections += 1;
+        counts.first_resent += u64::from(race.is_first_resent);
+        counts.behind_resent += race.behind_resent;
+        counts.failed += u64::from(!race.is_first_resent) + race.behind_failed;
+    }
+
+    /// Returns the counts of each kind of race, with the kind of failure that it is without a race.
+    pub(crate) fn by_kind(self) -> [(ErrorKind, RaceCounts); 2] {
+        [(ErrorKind::ShortResponse, self.closed), (ErrorKind::Reset, self.reset)]
+    }
+
     /// Returns the growth of the counts since an earlier copy.
     pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { closed: self.closed.since(earlier.closed), reset: self.reset.since(earlier.reset) }
+    }
+}
+
+impl RaceCounts {
+    fn since(self, earlier: Self) -> Self {
         Self {
             connections: self.connections - earlier.connections,
-            resent: self.resent - earlier.resent,
+            first_resent: self.first_resent - earlier.first_resent,
+            behind_resent: self.behind_resent - earlier.behind_resent,
             failed: self.failed - earlier.failed,
         }
     }

@@ -1,8 +1,10 @@
 //! Tests of the ends of connections: which side closes, when the client continues, and which requests are sent again.
 
-use run::{ErrorKind, Tally};
+use run::{ErrorKind, Intensity, LoadPlan, Tally, ThinkTime};
 
 use super::test_wire::Fixture;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 /// Completes the handshake of the current connection. Returns the bytes that the client sent after the handshake.
 fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
@@ -195,6 +197,64 @@ fn a_server_that_closes_no_idle_connection_has_no_races() {
         (8, vec![(ErrorKind::ShortResponse, 1)]),
         "only the first may be races"
     );
+}
+
+/// The server resets connections instead of an answer after an idle time, and closes no connection that is idle.
+#[test]
+fn the_first_resets_of_a_load_count_as_resets() {
+    let mut fixture = thought(&[1.0]);
+    fixture.reset_by_server();
+    up(&mut fixture);
+    fixture.hear(b"A\0");
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, t.resent, errors(&t)), (0, 0, vec![(ErrorKind::Reset, 1)]));
+}
+
+/// Creates an HTTP/1 client with two requests in flight, which were sent on an idle connection.
+fn two_in_a_pipeline() -> Fixture {
+    let plan = LoadPlan {
+        intensity: Intensity::Closed { connections: 1, pipeline: 2, think: ThinkTime::default() },
+        ..LoadPlan::default()
+    };
+    let client = proto::client(&plan.protocol, None, None).unwrap();
+    let mut fixture = Fixture::loading(&plan, &*client);
+    fixture.up();
+    fixture
+}
+
+/// The server answers the first request of a pipeline, and then ends the connection instead of answering the second.
+/// The client had sent a third request.
+#[test]
+fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
+    for (end, kind) in
+        [(Fixture::reset_by_server as fn(&mut Fixture), ErrorKind::Reset), (close_current, ErrorKind::ShortResponse)]
+    {
+        let mut fixture = two_in_a_pipeline();
+        for round in 1..=12 {
+            fixture.hear(OK);
+            end(&mut fixture);
+            fixture.at_ms(5 * round);
+            fixture.up();
+        }
+        fixture.hear(OK);
+        fixture.hear(OK);
+        let t = fixture.part().total;
+        assert_eq!((t.keep_alive_races, t.resent, t.unprocessed, errors(&t)), (0, 0, 12, vec![(kind, 12)]));
+        assert_eq!((t.completed, t.sent), (14, 14 + 12 + 2), "{t:?}");
+    }
+}
+
+/// The server ends connections on which the client sent two requests after an idle time. It closes no idle connection.
+#[test]
+fn a_pipeline_on_an_idle_connection_has_one_failure_for_each_end() {
+    let mut fixture = two_in_a_pipeline();
+    fixture.hear(&OK.repeat(2));
+    fixture.reset_by_server();
+    fixture.at_ms(5);
+    fixture.up();
+    fixture.hear(&OK.repeat(2));
+    let t = fixture.part().total;
+    assert_eq!((t.keep_alive_races, t.resent, t.unprocessed, errors(&t)), (0, 0, 1, vec![(ErrorKind::Reset, 1)]));
 }
 
 #[test]

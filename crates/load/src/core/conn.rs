@@ -41,6 +41,9 @@ pub(super) struct Conn {
     /// had not been idle, or if an answer has arrived since then.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
+    /// True if an answer has arrived since the connection last had no request in flight. The oldest request in flight
+    /// was then sent while another request was in flight.
+    pub(super) was_answered: bool,
     /// Number of bytes sent since the connection last had no request in flight.
     pub(super) sent_bytes: usize,
     /// Number of requests that were started since the connect.

@@ -251,7 +251,7 @@ impl Core {
             self.lost_after_answers(conn);
         }
         if self.is_keep_alive_race(ops, conn, kind) {
-            return self.raced(ops, conn);
+            return self.raced(ops, conn, kind);
         }
         let c = self.conns[conn as usize];
         let due_ns = match c.state {
@@ -267,21 +267,22 @@ impl Core {
         let session = self.sessions.session(conn as usize);
         let told_kind = if cut > 0 { ErrorKind::CutResponse } else { kind };
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
-        let counts = &mut self.record.counts;
-        counts.fail(ErrorKind::CutResponse, cut);
-        // Each request in flight on an established connection counts as a failure; there may be no such request. A
+        // Each request that fails on an established connection counts as a failure; there may be no such request. A
         // failed handshake counts as one failure.
-        let failed = u64::from(if established { c.in_flight } else { 1 });
-        counts.fail(kind, failed - cut);
-        counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
-        if established {
-            self.fail_requests(ops.now(), conn);
+        let failed = if established {
+            self.fail_first(ops, conn, kind)
         } else {
             self.connect_lost(ops.now(), conn);
-        }
+            1
+        };
+        let counts = &mut self.record.counts;
+        counts.fail(ErrorKind::CutResponse, cut);
+        counts.fail(kind, failed - cut);
+        counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
         self.retry_later(ops, conn, established, due_ns);
+        self.take_over(ops);
     }
 
     /// Counts the answers that a connection gave before it was lost. Counts the answers only if requests are in flight

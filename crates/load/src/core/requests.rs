@@ -89,7 +89,7 @@ impl Core {
         let begun = InFlightRequest { address: c.address, ..begun };
         let Some(id) = self.requests.begin(conn, begun) else { return false };
         if c.in_flight == 0 {
-            (c.idle_ns, c.sent_bytes) = (now.saturating_sub(c.quiet_ns), 0);
+            (c.idle_ns, c.sent_bytes, c.was_answered) = (now.saturating_sub(c.quiet_ns), 0, false);
         }
         c.in_flight += 1;
         c.made += 1;
@@ -357,7 +357,7 @@ impl Core {
         self.answered_ns = now;
         self.in_flight -= u64::from(ended);
         let c = &mut self.conns[conn as usize];
-        (c.failures, c.quiet_ns, c.idle_ns) = (0, now, 0);
+        (c.failures, c.quiet_ns, c.idle_ns, c.was_answered) = (0, now, 0, true);
         c.in_flight -= ended;
         // A request that was answered was sent, even if the driver has not yet reported the end of the send.
         let unsent = c.unsent.min(c.in_flight);

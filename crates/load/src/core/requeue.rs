@@ -1,14 +1,16 @@
-//! Requests that are sent again on another connection, because the server did not process them. There are three kinds
+//! Requests that are sent again on another connection, because the server did not process them. There are four kinds
 //! of requests that are sent again:
 //!
 //! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
 //!   processed. In HTTP/2, the streams of unprocessed requests come after the last stream that a GOAWAY frame names. In
-//!   HTTP/1, an earlier answer announced the close, or the connection closed between two answers of a pipeline (RFC
-//!   9112, section 9.3.2).
-//! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a
-//!   connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a request
-//!   is sent again in only two cases: it is idempotent (RFC 9110, section 9.2.2), or the server has shown that the
-//!   request was not read. For example, an answer with status 408 shows this.
+//!   HTTP/1, an earlier answer announced the close.
+//! - Requests behind a request whose connection ended without an announcement. The server may have read the first of
+//!   several pipelined requests, and then failed, so the first request counts as failed. The requests behind the first
+//!   are sent again if they are idempotent (RFC 9112, section 9.3.2).
+//! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. Servers
+//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a
+//!   request is sent again in only two cases: it is idempotent (RFC 9110, section 9.2.2), or the server has shown that
+//!   the request was not read. For example, an answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again
@@ -21,6 +23,7 @@ use run::ErrorKind;
 use super::in_flight::{InFlightRequest, Requeued};
 use super::{Core, Mode, State};
 use crate::driver::{Ops, Start};
+use crate::record::Race;
 
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
@@ -102,13 +105,16 @@ impl Core {
     }
 
     /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a keep-alive race, the server
-    /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason.
+    /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason. The
+    /// oldest of these requests was sent while no other request was in flight. If another request was in flight, the
+    /// connection was in use, and the server failed the oldest request.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
-        if !ended || self.conns[conn as usize].state != State::Busy || self.server_said_why(conn) {
+        let c = &self.conns[conn as usize];
+        if !ended || c.state != State::Busy || c.was_answered || self.server_said_why(conn) {
             return false;
         }
-        let is_unread = self.is_between_answers(conn) || kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
+        let is_unread = kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
         if is_unread {
             self.record.closed_unread(self.answers_before(conn));
         }
@@ -126,14 +132,6 @@ impl Core {
     /// may have received the requests in flight before it closed, but its close does not depend on them.
     fn is_after_last_answer(&self, conn: u32) -> bool {
         self.answers_before(conn).is_some_and(|answers| self.record.closes_after_answers(answers))
-    }
-
-    /// Returns true if the server sent answers on the connection, and then closed it while several pipelined requests
-    /// waited. A server that closes each connection after some number of answers does this even if it has received the
-    /// pipelined requests.
-    fn is_between_answers(&self, conn: u32) -> bool {
-        let c = &self.conns[conn as usize];
-        self.resends_pipelined && c.has_answers() && c.in_flight.saturating_sub(c.unsent) > 1
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it before it received a byte of the
@@ -177,33 +175,64 @@ impl Core {
         self.server_ended(ops.now(), conn);
         self.lost_after_answers(conn);
         self.record.closed_unread(self.answers_before(conn));
-        self.raced(ops, conn);
+        self.raced(ops, conn, ErrorKind::ShortResponse);
         true
     }
 
-    /// Ends a connection after a keep-alive race. Idempotent requests are queued to be sent again, and others count as
-    /// failed.
-    pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+    /// Ends a connection after a keep-alive race that looked like a failure of kind `kind`. Idempotent requests are
+    /// queued to be sent again, and others count as failed.
+    pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let c = self.conns[conn as usize];
-        let (mut resents, mut failures) = (0, 0);
-        let mut sent = c.in_flight.saturating_sub(c.unsent);
-        while let Some(request) = self.requests.end(conn, Which::Oldest) {
-            let is_idempotent = self.idempotent.get(usize::from(request.item)).copied().unwrap_or_default();
-            match resent(&request).filter(|_| self.takes_over && is_idempotent) {
-                Some(begun) => {
-                    resents += 1;
-                    self.requeued.push_back(Requeued { begun, sent: sent > 0 });
-                }
-                None => {
-                    failures += 1;
-                    self.record.failed(ops.now(), conn, &request);
-                }
-            }
-            sent = sent.saturating_sub(1);
-        }
-        self.record.raced(resents, failures);
+        let sent = c.in_flight.saturating_sub(c.unsent);
+        let first = self.resend_oldest(ops.now(), conn, sent > 0);
+        let (behind_resent, behind_failed) = self.resend_all(ops.now(), conn, sent.saturating_sub(1));
+        self.record.raced(&Race { kind, is_first_resent: first == Some(true), behind_resent, behind_failed });
         self.forget_requests(ops.now(), conn);
         self.ended(ops, conn);
         self.take_over(ops);
+    }
+
+    /// Sends the oldest request in flight on a connection again on another connection, and returns true. If this
+    /// request may not be sent again, counts it as failed and returns false. Returns `None` if no request is in flight.
+    fn resend_oldest(&mut self, now: u64, conn: u32, sent: bool) -> Option<bool> {
+        let request = self.requests.end(conn, Which::Oldest)?;
+        let is_idempotent = self.idempotent.get(usize::from(request.item)).copied().unwrap_or_default();
+        let again = resent(&request).filter(|_| self.takes_over && is_idempotent);
+        match again {
+            Some(begun) => self.requeued.push_back(Requeued { begun, sent }),
+            None => self.record.failed(now, conn, &request),
+        }
+        Some(again.is_some())
+    }
+
+    /// Sends all requests in flight on a connection again, of which the oldest `sent` count as sent. Returns the number
+    /// of requests that are sent again, and the number of requests that failed.
+    fn resend_all(&mut self, now: u64, conn: u32, mut sent: u32) -> (u64, u64) {
+        let (mut resents, mut failures) = (0, 0);
+        while let Some(is_resent) = self.resend_oldest(now, conn, sent > 0) {
+            resents += u64::from(is_resent);
+            failures += u64::from(!is_resent);
+            sent = sent.saturating_sub(1);
+        }
+        (resents, failures)
+    }
+
+    /// Ends the requests in flight on a connection that was lost with a failure of kind `kind`. Returns the number of
+    /// requests that failed. If the connection ended while pipelined requests waited, only the oldest request failed,
+    /// and the requests behind it are sent again if they are idempotent. During the drain, all requests fail, because a
+    /// lost connection is not replaced then.
+    pub(super) fn fail_first<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> u64 {
+        let (now, c) = (ops.now(), self.conns[conn as usize]);
+        let has_ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
+        if !has_ended || !self.resends_pipelined || self.draining {
+            self.fail_requests(now, conn);
+            return u64::from(c.in_flight);
+        }
+        let Some(first) = self.requests.end(conn, Which::Oldest) else { return 0 };
+        self.record.failed(now, conn, &first);
+        let sent = c.in_flight.saturating_sub(c.unsent).saturating_sub(1);
+        let (resents, failures) = self.resend_all(now, conn, sent);
+        self.record.counts.unprocessed += resents;
+        1 + failures
     }
 }

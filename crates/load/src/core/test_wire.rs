@@ -5,7 +5,7 @@ use sys::Errno;
 
 use super::Core;
 use super::test_protocol::TestProtocol;
-use crate::driver::{Completion, Ops, Sent};
+use crate::driver::{Completion, Op, Ops, Sent};
 
 /// Connections in memory, with a clock that the test sets.
 #[derive(Default)]
@@ -123,6 +123,12 @@ impl Fixture {
 
     pub(super) fn closed(&mut self, conn: u32) {
         self.core.on(&mut self.wire, Completion::PeerClosed { conn });
+    }
+
+    /// Lets the server reset the current connection.
+    pub(super) fn reset_by_server(&mut self) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Failed { conn, op: Op::Receive, errno: Errno::CONNRESET });
     }
 
     pub(super) fn at_ms(&mut self, ms: u64) {

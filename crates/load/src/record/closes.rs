@@ -3,6 +3,7 @@
 use run::ErrorKind;
 
 use super::Record;
+use crate::early_races::Race;
 
 /// Relative tolerance for the idle time after which a server closes connections. Timers of servers are accurate to some
 /// milliseconds. A request may also be sent up to one round trip before the server's close arrives.
@@ -51,18 +52,15 @@ impl Record {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }
 
-    /// Counts a keep-alive race on one connection: `resent` requests were sent again, and `failed` requests failed.
-    pub(crate) fn raced(&mut self, resent: u64, failed: u64) {
+    /// Counts a keep-alive race on one connection.
+    pub(crate) fn raced(&mut self, race: &Race) {
         let is_early = self.closes_without_request() == 0;
         let counts = &mut self.counts;
         counts.keep_alive_races += 1;
-        counts.resent += resent;
-        counts.fail(ErrorKind::KeepAliveRace, failed);
+        counts.resent += u64::from(race.is_first_resent) + race.behind_resent;
+        counts.fail(ErrorKind::KeepAliveRace, u64::from(!race.is_first_resent) + race.behind_failed);
         if is_early {
-            let early = &mut counts.early_races;
-            early.connections += 1;
-            early.resent += resent;
-            early.failed += failed;
+            counts.early_races.add(race);
         }
     }
 }

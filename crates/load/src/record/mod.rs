@@ -20,6 +20,7 @@ use crate::answers_before_close::AnswersBeforeClose;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
+pub(crate) use crate::early_races::Race;
 use crate::first_failures::FirstFailures;
 use crate::server_ends::ServerEnds;
 use crate::slot_times::SlotTimes;
