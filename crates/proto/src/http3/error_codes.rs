@@ -19,6 +19,7 @@ const SETTINGS_ERROR: u64 = 0x109;
 const MISSING_SETTINGS: u64 = 0x10a;
 const QPACK_DECOMPRESSION_FAILED: u64 = 0x200;
 const QPACK_ENCODER_STREAM_ERROR: u64 = 0x201;
+const QPACK_DECODER_STREAM_ERROR: u64 = 0x202;
 
 /// Fault for a frame of a known kind on a stream, or in a state, that does not allow it.
 pub(super) const UNEXPECTED: Fault = Fault::Malformed("a frame of HTTP/3 is at a place where it is not allowed");
@@ -37,6 +38,9 @@ pub(super) const NO_SETTINGS: Fault = Fault::Malformed("the control stream of HT
 /// Fault for instructions that need a dynamic table.
 pub(super) const TABLE_USED: Fault =
     Fault::Malformed("an instruction of QPACK fills the dynamic table, although its size is 0");
+/// Fault for an acknowledgement of entries of our encoder, which uses no dynamic table.
+pub(super) const ENTRY_NOT_SENT: Fault =
+    Fault::Malformed("an instruction of QPACK is about entries of the dynamic table that were never sent");
 /// Fault for a GOAWAY that allows more than an earlier one, or that has no valid ID.
 pub(super) const WRONG_GOAWAY: Fault = Fault::Malformed("a GOAWAY of HTTP/3 has a wrong ID");
 
@@ -51,6 +55,7 @@ pub(super) fn code(fault: &Fault) -> u64 {
         WRONG_SETTINGS => SETTINGS_ERROR,
         NO_SETTINGS => MISSING_SETTINGS,
         TABLE_USED => QPACK_ENCODER_STREAM_ERROR,
+        ENTRY_NOT_SENT => QPACK_DECODER_STREAM_ERROR,
         fault if qpack::is_of_qpack(&fault) => QPACK_DECOMPRESSION_FAILED,
         Fault::Limit(_) => EXCESSIVE_LOAD,
         Fault::Malformed(_) => MESSAGE_ERROR,
@@ -123,6 +128,7 @@ mod tests {
             (WRONG_SETTINGS, "H3_SETTINGS_ERROR"),
             (NO_SETTINGS, "H3_MISSING_SETTINGS"),
             (TABLE_USED, "QPACK_ENCODER_STREAM_ERROR"),
+            (ENTRY_NOT_SENT, "QPACK_DECODER_STREAM_ERROR"),
             (Fault::Limit("x"), "H3_EXCESSIVE_LOAD"),
             (Fault::Malformed("x"), "H3_MESSAGE_ERROR"),
             (qpack::INVALID, "QPACK_DECOMPRESSION_FAILED"),

@@ -3,8 +3,8 @@
 use quinn_proto::{Connection, StreamId, VarInt};
 
 use super::error_codes::{
-    CONTROL_ENDED, INCOMPLETE, NO_SETTINGS, PUSHED, SECOND_STREAM, STREAM_CREATION_ERROR, TABLE_USED, UNEXPECTED,
-    WRONG_GOAWAY,
+    CONTROL_ENDED, ENTRY_NOT_SENT, INCOMPLETE, NO_SETTINGS, PUSHED, SECOND_STREAM, STREAM_CREATION_ERROR, TABLE_USED,
+    UNEXPECTED, WRONG_GOAWAY,
 };
 use super::frame::{self, FrameReader, IntegerReader};
 use crate::Fault;
@@ -36,7 +36,37 @@ struct PeerStream {
     kind: Option<u64>,
     kind_reader: IntegerReader,
     reader: FrameReader,
+    decoder: DecoderInstructions,
     content: Vec<u8>,
+}
+
+impl PeerStream {
+    fn new(id: StreamId) -> Self {
+        let (kind_reader, reader) = (IntegerReader::default(), FrameReader::default());
+        let decoder = DecoderInstructions::default();
+        Self { id, kind: None, kind_reader, reader, decoder, content: Vec::new() }
+    }
+}
+
+/// Check of the instructions of the peer's decoder of QPACK (RFC 9204, section 4.4). Entries of the dynamic table are
+/// never sent, so the only allowed instruction is the cancellation of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct DecoderInstructions {
+    /// True if the number of the cancelled stream continues in the next byte.
+    continues: bool,
+}
+
+impl DecoderInstructions {
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        for byte in bytes {
+            self.continues = match byte {
+                _ if self.continues => byte & 0x80 != 0,
+                0x40..=0x7f => *byte == 0x7f,
+                _ => return Err(ENTRY_NOT_SENT),
+            };
+        }
+        Ok(())
+    }
 }
 
 impl PeerStreams {
@@ -51,8 +81,7 @@ impl PeerStreams {
 
     /// Takes a stream that the peer has opened, and reads what has arrived on it.
     pub(super) fn opened(&mut self, connection: &mut Connection, id: StreamId) -> Result<(), Fault> {
-        let (kind_reader, reader) = (IntegerReader::default(), FrameReader::default());
-        self.streams.push(PeerStream { id, kind: None, kind_reader, reader, content: Vec::new() });
+        self.streams.push(PeerStream::new(id));
         self.read(connection, id)
     }
 
@@ -105,8 +134,7 @@ impl PeerStreams {
             // The only instruction that a table of 0 bytes allows sets its capacity to 0 (RFC 9204, section 4.3.1).
             frame::ENCODER_STREAM if bytes.iter().all(|byte| *byte == 0x20) => Ok(true),
             frame::ENCODER_STREAM => Err(TABLE_USED),
-            // Instructions of the peer's decoder are about a dynamic table that does not exist.
-            frame::DECODER_STREAM => Ok(true),
+            frame::DECODER_STREAM => self.streams[at].decoder.read(bytes).map(|()| true),
             frame::PUSH_STREAM => Err(PUSHED),
             _ => Ok(false),
         }

@@ -3,6 +3,7 @@
 use quinn_proto::{ConnectionError, StreamId};
 
 use super::ClientSession;
+use super::sending::{abandon, cancel};
 use super::stream::{Stream, number};
 use crate::Fault;
 use crate::http2::client::completions::Completions;
@@ -16,7 +17,7 @@ impl ClientSession {
         let words = || format!("the server reset the stream of the request with {}", shown(code));
         self.ended_by_server.get_or_insert_with(words);
         if let Some(link) = &mut self.link {
-            super::sending::abandon(&mut link.connection, &mut stream);
+            abandon(&mut link.connection, &mut stream);
         }
         self.refusals.end(number(id), false);
         let fault = if code == REQUEST_REJECTED { Fault::StreamRefused } else { Fault::StreamReset };
@@ -32,7 +33,10 @@ impl ClientSession {
         let fault = if first == 0 { Fault::ConnectionRefused } else { Fault::Unprocessed };
         let unprocessed = |stream: &Stream| u64::from(quinn_proto::VarInt::from(stream.id)) >= first;
         while let Some(at) = self.streams.iter().position(unprocessed) {
-            let stream = self.streams.swap_remove(at);
+            let mut stream = self.streams.swap_remove(at);
+            if let Some(link) = &mut self.link {
+                cancel(&mut link.connection, &mut stream);
+            }
             self.refusals.end(number(stream.id), false);
             completions.fail(stream.request, fault);
         }

@@ -122,6 +122,8 @@ pub struct ClientSession {
     refusals: Refusals,
     /// Description of the first stream that the server reset, or of the end of the connection.
     ended_by_server: Option<String>,
+    /// Description of the first request that the server stopped reading because of an error.
+    stopped_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
     /// True if, since the last call of `each_begun_answer`, an incomplete answer has begun or got further events.
@@ -155,6 +157,7 @@ impl ClientSession {
             scratch: Vec::new(),
             refusals: Refusals::default(),
             ended_by_server: None,
+            stopped_by_server: None,
             first_answer: FirstAnswer::default(),
             has_begun_answers: false,
             body_searches: BodySearches::default(),
@@ -203,7 +206,9 @@ impl ClientSession {
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => self.accept()?,
                 Event::Stream(StreamEvent::Readable { id }) if id.dir() == Dir::Uni => self.read_peer(id)?,
                 Event::Stream(StreamEvent::Readable { id }) => self.read_answer(id, completions)?,
-                Event::Stream(StreamEvent::Stopped { id, .. }) => self.stop_sending(id),
+                Event::Stream(StreamEvent::Stopped { id, error_code }) => {
+                    self.stop_sending(id, error_code.into_inner());
+                }
                 _ => {}
             }
             self.heed_goaway(completions);
@@ -314,7 +319,7 @@ impl Requester for ClientSession {
     }
 
     fn close_words(&self) -> Option<String> {
-        self.ended_by_server.clone()
+        self.ended_by_server.clone().or_else(|| self.stopped_by_server.clone())
     }
 
     fn plain(&self) -> Option<&[u8]> {
@@ -383,7 +388,7 @@ impl Requester for ClientSession {
         self.streams.clear();
         self.waiting.clear();
         self.live.iter_mut().for_each(|live| live.clear());
-        (self.ended_by_server, self.has_begun_answers) = (None, false);
+        (self.ended_by_server, self.stopped_by_server, self.has_begun_answers) = (None, None, false);
         self.refusals.clear();
     }
 }

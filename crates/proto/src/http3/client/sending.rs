@@ -6,7 +6,7 @@ use super::ClientSession;
 use super::stream::{Stream, number};
 use crate::http2::hpack::write_length;
 use crate::http2::request::Prepared;
-use crate::http3::error_codes::REQUEST_CANCELLED;
+use crate::http3::error_codes::{NO_ERROR, REQUEST_CANCELLED, shown};
 use crate::http3::frame;
 use crate::{Request, Trace, trace};
 
@@ -74,10 +74,14 @@ impl ClientSession {
 
     /// Handles STOP_SENDING of the server: it does not need the rest of the request (section 4.1). The response may
     /// still follow.
-    pub(super) fn stop_sending(&mut self, id: StreamId) {
+    pub(super) fn stop_sending(&mut self, id: StreamId, code: u64) {
         let Some(link) = &mut self.link else { return };
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == id) {
             abandon(&mut link.connection, stream);
+            if code != NO_ERROR {
+                let words = || format!("the server stopped reading the request (STOP_SENDING) with {}", shown(code));
+                self.stopped_by_server.get_or_insert_with(words);
+            }
         }
     }
 }
@@ -118,6 +122,13 @@ pub(super) fn abandon(connection: &mut Connection, stream: &mut Stream) {
     }
     stream.unsent_head.clear();
     (stream.unsent, stream.finished) = (0, true);
+}
+
+/// Gives up the rest of a request, and its response.
+pub(super) fn cancel(connection: &mut Connection, stream: &mut Stream) {
+    abandon(connection, stream);
+    // The only error is that of a response that has ended already.
+    let _ = connection.recv_stream(stream.id).stop(VarInt::from_u32(REQUEST_CANCELLED as u32));
 }
 
 /// Appends the header of a trace context.

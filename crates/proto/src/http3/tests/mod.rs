@@ -1,5 +1,10 @@
 //! Client and server against each other, in virtual time and without a network. Datagrams may be lost.
 
+mod odd_answers;
+mod odd_endings;
+mod odd_server;
+mod odd_streams;
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,0 +1,338 @@
+//! A server over QUIC that speaks HTTP/3 only as far as a test writes its bytes, and its exchange with a client. Datagrams
+//! arrive at once, and none is lost.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{Connection, ConnectionError, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId, VarInt};
+use run::HttpPlan;
+
+use super::{client_of, insecure};
+use crate::http3::ClientSession;
+use crate::http3::frame::{self, HEADERS, write_head};
+use crate::http3::qpack::{QPACK, write_field};
+use crate::quic::{instant, server_setup};
+use crate::tls::{self_signed, server_config};
+use crate::{Client, Done, Fault, Progress, Request, Requester};
+
+/// Time at which an exchange begins, nanoseconds.
+const BEGIN_NS: u64 = 1_000_000_000;
+/// Maximum number of concurrent requests that the server permits.
+const STREAMS: u32 = 20;
+
+/// Returns a frame with this content.
+pub(super) fn framed(kind: u64, content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_head(&mut bytes, kind, content.len());
+    bytes.extend_from_slice(content);
+    bytes
+}
+
+/// Returns a HEADERS frame with these headers.
+pub(super) fn headers(fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut block = QPACK.prefix.to_vec();
+    fields.iter().for_each(|(name, value)| write_field(&mut block, name, value));
+    framed(HEADERS, &block)
+}
+
+/// Returns the bytes of a variable-length integer.
+pub(super) fn integer(value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frame::write_integer(&mut bytes, value);
+    bytes
+}
+
+/// The server.
+pub(super) struct OddServer {
+    endpoint: Endpoint,
+    connection: Option<Connection>,
+    /// False to read nothing of the requests, so that flow control stops large ones.
+    pub(super) reads_requests: bool,
+    /// True if the server first asks each client to prove its address (Retry).
+    pub(super) asks_for_proof: bool,
+    /// Streams of requests, in the order in which they were opened.
+    pub(super) requests: Vec<StreamId>,
+    /// Streams that the client reset, with its error codes.
+    reset: Vec<(StreamId, u64)>,
+    /// Streams that the client does not read, with its error codes.
+    stopped: Vec<(StreamId, u64)>,
+    /// Bytes on the client's control stream.
+    pub(super) control: Vec<u8>,
+    /// Reason for the end of the connection.
+    pub(super) lost: Option<ConnectionError>,
+    outgoing: Vec<Vec<u8>>,
+}
+
+impl OddServer {
+    fn new() -> Self {
+        let (chain, key) = self_signed(&["localhost"]).unwrap();
+        let tls = server_config(chain.as_bytes(), key.as_bytes(), &["h3"]).unwrap();
+        let (endpoint, config) = server_setup(tls, STREAMS).unwrap();
+        Self {
+            endpoint: Endpoint::new(endpoint, Some(config), true, None),
+            connection: None,
+            reads_requests: true,
+            asks_for_proof: false,
+            requests: Vec::new(),
+            reset: Vec::new(),
+            stopped: Vec::new(),
+            control: Vec::new(),
+            lost: None,
+            outgoing: Vec::new(),
+        }
+    }
+
+    /// Returns the connection.
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        self.connection.as_mut().unwrap()
+    }
+
+    /// Opens a stream in one direction, and writes on it.
+    pub(super) fn open(&mut self, bytes: &[u8]) -> StreamId {
+        let id = self.connection().streams().open(Dir::Uni).expect("the client permits a stream");
+        self.write(id, bytes);
+        id
+    }
+
+    /// Writes on a stream.
+    pub(super) fn write(&mut self, id: StreamId, bytes: &[u8]) {
+        assert_eq!(self.connection().send_stream(id).write(bytes).unwrap(), bytes.len());
+    }
+
+    /// Writes on the stream of a request, the first of which has the index 0.
+    pub(super) fn answer(&mut self, request: usize, bytes: &[u8]) {
+        self.write(self.requests[request], bytes);
+    }
+
+    /// Ends a stream.
+    pub(super) fn finish(&mut self, id: StreamId) {
+        self.connection().send_stream(id).finish().unwrap();
+    }
+
+    /// Ends the answer to a request.
+    pub(super) fn end(&mut self, request: usize) {
+        self.finish(self.requests[request]);
+    }
+
+    /// Resets the answer to a request.
+    pub(super) fn reset_answer(&mut self, request: usize, code: u64) {
+        let (id, code) = (self.requests[request], VarInt::from_u64(code).unwrap());
+        self.connection().send_stream(id).reset(code).unwrap();
+    }
+
+    /// Reads no more of a request (STOP_SENDING). Does nothing for a request that was read completely.
+    pub(super) fn stop_reading(&mut self, request: usize, code: u64) {
+        let (id, code) = (self.requests[request], VarInt::from_u64(code).unwrap());
+        let _ = self.connection().recv_stream(id).stop(code);
+    }
+
+    /// Returns the error code of the client's CONNECTION_CLOSE.
+    pub(super) fn client_code(&self) -> Option<u64> {
+        match &self.lost {
+            Some(ConnectionError::ApplicationClosed(close)) => Some(close.error_code.into_inner()),
+            _ => None,
+        }
+    }
+
+    fn receive(&mut self, now: Instant, datagram: &[u8]) {
+        let (from, mut reply): (SocketAddr, _) = ("10.0.0.1:5000".parse().unwrap(), Vec::new());
+        match self.endpoint.handle(now, from, None, None, BytesMut::from(datagram), &mut reply) {
+            Some(DatagramEvent::ConnectionEvent(_, event)) => self.connection().handle_event(event),
+            Some(DatagramEvent::NewConnection(incoming)) if self.asks_for_proof => {
+                self.asks_for_proof = false;
+                let sent = self.endpoint.retry(incoming, &mut reply).ok().unwrap();
+                self.outgoing.push(reply[..sent.size].to_vec());
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                self.connection = Some(self.endpoint.accept(incoming, now, &mut reply, None).ok().unwrap().1);
+            }
+            Some(DatagramEvent::Response(sent)) => self.outgoing.push(reply[..sent.size].to_vec()),
+            None => {}
+        }
+    }
+
+    /// Notes what the client has done, and returns the next datagram.
+    fn transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if let Some(datagram) = self.outgoing.pop() {
+            return Some(datagram);
+        }
+        let connection = self.connection.as_mut()?;
+        if connection.poll_timeout().is_some_and(|due| due <= now) {
+            connection.handle_timeout(now);
+        }
+        while let Some(event) = connection.poll_endpoint_events() {
+            self.endpoint.handle_event(quinn_proto::ConnectionHandle(0), event);
+        }
+        while let Some(event) = connection.poll() {
+            let reads = |id: StreamId| self.reads_requests || id.dir() == Dir::Uni;
+            match event {
+                Event::ConnectionLost { reason } => self.lost = Some(reason),
+                Event::Stream(StreamEvent::Stopped { id, error_code }) => {
+                    self.stopped.push((id, error_code.into_inner()));
+                    let _ = connection.send_stream(id).reset(error_code);
+                }
+                Event::Stream(StreamEvent::Opened { dir }) => {
+                    while let Some(id) = connection.streams().accept(dir) {
+                        self.requests.extend((dir == Dir::Bi).then_some(id));
+                        if reads(id) {
+                            read(connection, id, &mut self.control, &mut self.reset);
+                        }
+                    }
+                }
+                Event::Stream(StreamEvent::Readable { id }) if reads(id) => {
+                    read(connection, id, &mut self.control, &mut self.reset);
+                }
+                _ => {}
+            }
+        }
+        let mut datagram = Vec::new();
+        connection.poll_transmit(now, 1, &mut datagram).map(|_| datagram)
+    }
+}
+
+/// Reads what has arrived on a stream of the client.
+fn read(connection: &mut Connection, id: StreamId, control: &mut Vec<u8>, reset: &mut Vec<(StreamId, u64)>) {
+    loop {
+        let mut stream = connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        let chunk = chunks.next(usize::MAX);
+        let _ = chunks.finalize();
+        match chunk {
+            Ok(Some(chunk)) if id.dir() == Dir::Uni => control.extend_from_slice(&chunk.bytes),
+            Ok(Some(_)) => {}
+            Err(quinn_proto::ReadError::Reset(code)) => return reset.push((id, code.into_inner())),
+            Ok(None) | Err(quinn_proto::ReadError::Blocked) => return,
+        }
+    }
+}
+
+/// A client and the server.
+pub(super) struct Exchange {
+    pub(super) client: ClientSession,
+    pub(super) server: OddServer,
+    pub(super) now_ns: u64,
+    pub(super) done: Vec<Done>,
+    pub(super) fault: Option<Fault>,
+    pub(super) progress: Progress,
+}
+
+impl Exchange {
+    /// Creates a client for these requests, and a server that has no connection yet.
+    pub(super) fn before_handshake(http: HttpPlan) -> Self {
+        let client = client_of(http, &insecure()).session();
+        let (server, progress) = (OddServer::new(), Progress::default());
+        Self { client, server, now_ns: BEGIN_NS, done: Vec::new(), fault: None, progress }
+    }
+
+    /// Completes the handshake. The server then has no control stream.
+    pub(super) fn without_control_stream() -> Self {
+        let mut exchange = Self::before_handshake(HttpPlan::default());
+        exchange.settle();
+        assert!(exchange.client.ready() && exchange.fault.is_none());
+        exchange
+    }
+
+    /// Completes the handshake, and opens the server's control stream with empty settings. Returns the control stream,
+    /// too.
+    pub(super) fn with(http: HttpPlan) -> (Self, StreamId) {
+        let mut exchange = Self::before_handshake(http);
+        exchange.settle();
+        let control = exchange.server.open(&[&[frame::CONTROL_STREAM as u8], &framed(frame::SETTINGS, b"")[..]].concat());
+        exchange.settle();
+        assert!(exchange.client.ready() && exchange.fault.is_none());
+        (exchange, control)
+    }
+
+    /// Does what [`Exchange::with`] does, and sends requests with the IDs 0, 1, …
+    pub(super) fn of_requests(count: u16) -> (Self, StreamId) {
+        let (mut exchange, control) = Self::with(HttpPlan::default());
+        (0..count).for_each(|id| exchange.begin(id));
+        assert_eq!(exchange.server.requests.len(), usize::from(count));
+        (exchange, control)
+    }
+
+    /// Sends a request.
+    pub(super) fn begin(&mut self, id: u16) {
+        self.client.begin(Request { id, ..Request::default() });
+        self.settle();
+    }
+
+    fn receive(&mut self, datagram: &[u8]) {
+        let done = &mut self.done;
+        self.client.expect_datagrams(datagram.len());
+        match self.client.receive(datagram, &mut |ended| done.push(ended)) {
+            Ok(progress) => self.progress.merge(progress),
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
+            }
+        }
+    }
+
+    /// Returns the streams that the client reset, in the order of their IDs, with its error codes. Reads the requests
+    /// for this, if they were not read so far.
+    pub(super) fn reset(&mut self) -> Vec<(StreamId, u64)> {
+        let OddServer { connection: Some(connection), requests, control, reset, .. } = &mut self.server else {
+            return Vec::new();
+        };
+        requests.iter().for_each(|id| read(connection, *id, control, reset));
+        reset.sort_unstable();
+        reset.clone()
+    }
+
+    /// Returns the streams that the client does not read, in the order of their IDs, with its error codes.
+    pub(super) fn stopped(&mut self) -> Vec<(StreamId, u64)> {
+        self.server.stopped.sort_unstable();
+        self.server.stopped.clone()
+    }
+
+    /// Exchanges datagrams until neither side has one to send.
+    pub(super) fn settle(&mut self) {
+        let mut buffer = vec![0; 16 * 1024];
+        loop {
+            let mut is_silent = true;
+            self.client.tick(self.now_ns);
+            while self.client.wants_transmit() {
+                let count = self.client.transmit(&mut buffer);
+                if count == 0 {
+                    break;
+                }
+                is_silent = false;
+                let now = instant(self.now_ns);
+                buffer[..count].chunks(1200).for_each(|datagram| self.server.receive(now, datagram));
+            }
+            while let Some(datagram) = self.server.transmit(instant(self.now_ns)) {
+                is_silent = false;
+                self.receive(&datagram);
+            }
+            if is_silent {
+                return;
+            }
+        }
+    }
+
+    /// Lets the server close the connection.
+    pub(super) fn close(&mut self, code: u64, reason: &[u8]) {
+        let (now, code) = (instant(self.now_ns), VarInt::from_u64(code).unwrap());
+        self.server.connection().close(now, code, Bytes::copy_from_slice(reason));
+        self.settle();
+    }
+}
+
+/// Returns the fault of a client, and the code with which it closes the connection, after `act` and an exchange of
+/// datagrams. The client has one request in flight. `act` gets the server's control stream, too.
+pub(super) fn refusal(act: impl FnOnce(&mut OddServer, StreamId)) -> (String, u64) {
+    let (mut exchange, control) = Exchange::of_requests(1);
+    act(&mut exchange.server, control);
+    exchange.settle();
+    let fault = exchange.fault.map(|fault| fault.to_string()).unwrap_or_default();
+    assert!(exchange.done.is_empty(), "{:?} {fault}", exchange.done);
+    (fault, exchange.server.client_code().unwrap_or_default())
+}
+
+/// Writes a file of 3 MiB, which is more than the server takes before it reads, and returns its path.
+pub(super) fn large_body_file(dir: &tempfile::TempDir) -> Option<String> {
+    let file = dir.path().join("body");
+    std::fs::write(&file, vec![b'b'; 3 << 20]).unwrap();
+    Some(file.display().to_string())
+}
