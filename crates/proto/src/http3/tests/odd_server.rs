@@ -238,7 +238,8 @@ impl Exchange {
     pub(super) fn with(http: HttpPlan) -> (Self, StreamId) {
         let mut exchange = Self::before_handshake(http);
         exchange.settle();
-        let control = exchange.server.open(&[&[frame::CONTROL_STREAM as u8], &framed(frame::SETTINGS, b"")[..]].concat());
+        let control =
+            exchange.server.open(&[&[frame::CONTROL_STREAM as u8], &framed(frame::SETTINGS, b"")[..]].concat());
         exchange.settle();
         assert!(exchange.client.ready() && exchange.fault.is_none());
         (exchange, control)
