@@ -9,7 +9,7 @@ use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{count, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    let shown = chosen(run);
+    let shown = main_trials(run);
     if shown.is_empty() {
         return Vec::new();
     }
@@ -24,7 +24,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the main trials without duplicates: without load, at the capacity, and overloaded. If the run has no trial
 /// at the capacity, the trial that represents the run takes its place.
-fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
+pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
     let middle = run.picked(|p| p.loaded).map(|t| (word, t));

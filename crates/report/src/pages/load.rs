@@ -5,7 +5,7 @@ use run::{Breach, BreachKind, Intensity, Outcome, Run, SummaryFigure, Trial};
 
 use super::answered::{asked, of_load, single};
 use super::times::percentiles;
-use super::{course, cpus, first_failures, limited, parts, rate, server_acts, spread, statuses, streams};
+use super::{course, cpus, first_failures, limited, parts, quic, rate, server_acts, spread, statuses, streams};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
@@ -21,7 +21,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
     let times = [latency(trial, run.plan.load.new_connections)].into_iter().chain(first_byte(trial));
-    let times = times.chain(parts::line(run, trial)).chain(streams::lines(run, trial));
+    let times = times.chain(parts::line(run, trial)).chain(quic::line(trial)).chain(streams::lines(run, trial));
     let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);

@@ -32,6 +32,7 @@ mod parts;
 mod pick;
 mod plan;
 mod proof;
+mod quic;
 mod rate;
 mod repeats;
 mod server_acts;
@@ -129,6 +130,11 @@ pub const PAGES: &[Page] = &[
     Page { name: "trials", help: "one row per operating point", sections: trials::sections },
     Page { name: "costs", help: "the cost of one request on both sides", sections: costs::sections },
     Page { name: "tls", help: "the cost of TLS: CPU time of a handshake, bytes on the wire", sections: tls::sections },
+    Page {
+        name: "quic",
+        help: "round-trip time, congestion window and lost packets of HTTP/3",
+        sections: quic::sections,
+    },
     Page { name: "double", help: "the resources needed to double the capacity", sections: double::sections },
     Page { name: "behind", help: "upstreams of the server, and how busy they were", sections: behind::sections },
     Page { name: "waits", help: "threads of the server, and what they wait for", sections: waits::sections },
