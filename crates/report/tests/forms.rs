@@ -407,3 +407,19 @@ fn pages_for_viewing_in_a_browser() {
     }
     println!("{}", dir.display());
 }
+
+/// The main chart already shows the response times of the search, so the section about the open loop must not repeat
+/// them.
+#[test]
+fn no_chart_is_shown_twice() {
+    let titles = |run: &run::Run| -> Vec<String> {
+        let html = made("html", run);
+        html.split("<figcaption><b>").skip(1).filter_map(|part| Some(part.split("</b>").next()?.to_owned())).collect()
+    };
+    let found = titles(&common::find());
+    assert!(found.contains(&"Response time against offered load".to_string()), "{found:?}");
+    assert!(!found.iter().any(|title| title.starts_with("The objective holds up to")), "{found:?}");
+    let load = titles(&common::load());
+    let curves = load.iter().filter(|title| *title == "Response time at every percentile").count();
+    assert_eq!(curves, 1, "{load:?}");
+}

@@ -12,6 +12,10 @@ fn section(run: &Run, id: &str) -> Section {
     document(run).sections.into_iter().find(|section| section.id == id).unwrap()
 }
 
+fn chart(block: Block) -> Option<Plot> {
+    if let Block::Plot(plot) = block { Some(*plot) } else { None }
+}
+
 /// Returns a run with one trial, in which the offered rate rises. The trial has response times at four moments. In this
 /// run, client and server are on different hosts.
 fn ramp() -> Run {
@@ -38,16 +42,18 @@ fn ramp() -> Run {
 #[test]
 fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     let run = ramp();
-    let Some(Block::Multiples(plots)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
-    let plot = |title: &str| plots.iter().find(|plot| plot.title == title).unwrap();
-    let line = |plot: &Plot, label: &str| plot.series.iter().find(|s| s.label == label).unwrap().points.clone();
+    let charts: Vec<Plot> = section(&run, "over-time").blocks.into_iter().filter_map(chart).collect();
+    let Some(Block::Multiples(small)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
+    let found = |plots: &[Plot], title: &str| plots.iter().find(|plot| plot.title == title).cloned();
+    let plot = |title: &str| found(&charts, title).or_else(|| found(&small, title)).unwrap();
+    let line = |plot: Plot, label: &str| plot.series.into_iter().find(|s| s.label == label).unwrap().points;
     // The measured window begins 1 s after the start of the load. The offered rate rises by 1000/s every second.
-    let rates = plot("completed requests");
-    let offered = line(rates, "offered");
+    let rates = plot("Offered and completed requests");
+    let offered = line(rates.clone(), "offered");
     assert!(offered.iter().all(|(at_s, rate)| (rate - 1000.0 * (1.0 + at_s)).abs() < 1e-6), "{offered:?}");
     let completed: Vec<f64> = line(rates, "completed").iter().map(|(_, rate)| *rate).collect();
     assert_eq!(completed, run.trials[0].measured.series_completed);
-    let times = plot("response time");
+    let times = plot("Response time");
     let close = |found: Vec<(f64, f64)>, factor: f64| {
         assert_eq!(found.len(), 4);
         for ((at_s, seconds), moment) in found.iter().zip(&run.trials[0].moments) {
@@ -55,15 +61,16 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
             assert!((seconds * 1e6 - factor * moment.p50_us.unwrap()).abs() < 1e-6);
         }
     };
-    close(line(times, "p50"), 1.0);
+    close(line(times.clone(), "p50"), 1.0);
     close(line(times, "p99"), 9.0);
     for cpu in ["host CPUs, user", "CPUs of the processes"] {
         assert!(line(plot(cpu), "server").len() > 2 && line(plot(cpu), "client").len() > 2, "{cpu}");
     }
     let html = render("html", &run, &Style::default()).unwrap();
-    for title in ["completed requests", "response time", "failed requests", "host CPUs, user"] {
-        assert!(html.contains(title), "{title}");
+    for title in ["Offered and completed requests", "Response time", "failed requests", "host CPUs, user"] {
+        assert_eq!(html.matches(&format!("<b>{title}</b>")).count(), 1, "{title} must be shown once");
     }
+    assert!(small.iter().all(|plot| plot.x.from == Some(0.0) && plot.x.to == charts[0].x.to), "all share a time axis");
 }
 
 /// The table must show the lowest and the highest rate of a ramp. A mean rate would describe no moment of a ramp well.

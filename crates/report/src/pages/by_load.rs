@@ -3,10 +3,10 @@
 //! Each trial of the search is a dot. Each line is the best-fitting curve that never falls, because a higher load
 //! should not shorten response times. A line that joins the dots would mostly show noise.
 
-use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
+use run::{Run, SummaryFigure, Trial, TrialKind};
 
 use super::times::known;
-use super::{answered, capacity, pick, rate, streams};
+use super::{answered, chart_marks, pick, streams};
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising};
 use crate::{Block, Section, Unit, Weight};
 use run::number::number;
@@ -16,12 +16,28 @@ const MIN_WINDOWS: usize = 2;
 /// Free space left and right of the dots, as a share of the range of their loads.
 const MARGIN: f64 = 0.06;
 
+/// Kind of load on the horizontal axis of the main chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoadAxis {
+    OfferedRate,
+    Users,
+    InFlight,
+}
+
 pub(super) fn sections(run: &Run) -> Vec<Section> {
+    let section = |(_, plot)| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))]);
+    main_chart(run).map(section).into_iter().collect()
+}
+
+/// Returns the main chart of a search, and the load on its horizontal axis; `None` for other runs.
+pub(super) fn main_chart(run: &Run) -> Option<(LoadAxis, Plot)> {
     if answered::searched(run).is_none() || !answered::is_of_search(run) {
-        return Vec::new();
+        return None;
     }
-    let chart = open_loop(run).or_else(|| users(run)).or_else(|| closed_loop(run));
-    chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
+    let by_rate = || open_loop(run).map(|plot| (LoadAxis::OfferedRate, plot));
+    let by_users = || users(run).map(|plot| (LoadAxis::Users, plot));
+    let by_flight = || closed_loop(run).map(|plot| (LoadAxis::InFlight, plot));
+    by_rate().or_else(by_users).or_else(by_flight)
 }
 
 /// Returns the chart by offered rate. Leaves out trials of deliberate overload, because they would squeeze all other
@@ -29,15 +45,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
-    let found = run.findings.capacity.as_ref().filter(|c| c.held && capacity::in_open_loop(run));
+    let found = run.findings.capacity.as_ref().filter(|c| c.held && chart_marks::in_open_loop(run));
     let ends = found.and_then(|c| c.low.zip(c.high));
     let band = |(from, to)| Band { from, to, label: "95 % interval".into(), hue: Hue::Main };
-    let mark = |c: &Capacity| Mark::new(Spot::X(c.rate), format!("capacity {}/s", rate::rate(c)), Hue::Alarm);
     let x = Axis::new("offered requests per second", Unit::Plain, Scale::Linear);
     Some(Plot {
         x: points.around(x, ends),
         bands: ends.map(band).into_iter().collect(),
-        marks: found.map(mark).into_iter().chain(capacity::objectives(run)).collect(),
+        marks: found.map(chart_marks::capacity).into_iter().chain(chart_marks::objectives(run)).collect(),
         ..points.plot("Response time against offered load")
     })
 }
@@ -54,7 +69,7 @@ fn users(run: &Run) -> Option<Plot> {
     Some(Plot {
         x: Axis::new(format!("{}s", streams::user_word(run)), Unit::Plain, Scale::Log2),
         bands: found.map(band).into_iter().collect(),
-        marks: found.map(mark).into_iter().chain(capacity::objectives(run)).collect(),
+        marks: found.map(mark).into_iter().chain(chart_marks::objectives(run)).collect(),
         ..points.plot(&format!("Response time against {}s", streams::user_word(run)))
     })
 }
@@ -67,7 +82,7 @@ fn closed_loop(run: &Run) -> Option<Plot> {
     let scale = if high / low >= 12.0 { Scale::Log2 } else { Scale::Linear };
     Some(Plot {
         x: Axis::new("requests in flight", Unit::Plain, scale),
-        marks: capacity::objectives(run),
+        marks: chart_marks::objectives(run),
         ..points.plot("Response time against requests in flight")
     })
 }

@@ -1,11 +1,13 @@
 //! Charts of the open-loop search: response time and throughput by offered rate. The charts include rates that meet the
-//! objective and rates that do not meet it.
+//! objective and rates that do not meet it. If the main chart already shows the response time by offered rate, the
+//! section has only the chart of the throughput.
 
-use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
+use run::{Run, SummaryFigure, Trial, TrialKind};
 
+use super::by_load::{self, LoadAxis};
 use super::times::known;
-use super::{pick, rate};
-use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot};
+use super::{chart_marks, pick, rate};
+use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series};
 use crate::{Block, Section, Unit, Weight};
 use run::number::quantity;
 
@@ -16,7 +18,10 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
         return Vec::new();
     }
     steps.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
-    let blocks = vec![Block::Plot(Box::new(latency(run, &steps))), Block::Plot(Box::new(completed(run, &steps)))];
+    let is_shown_above = by_load::main_chart(run).is_some_and(|(axis, _)| axis == LoadAxis::OfferedRate);
+    let response = (!is_shown_above).then(|| latency(run, &steps));
+    let throughput = Plot { wide: is_shown_above, low: is_shown_above, ..completed(run, &steps) };
+    let blocks = response.into_iter().chain([throughput]).map(|plot| Block::Plot(Box::new(plot))).collect();
     vec![Section::new("capacity", "Open loop: higher and higher offered rates", Weight::Full, blocks)]
 }
 
@@ -25,9 +30,9 @@ fn latency(run: &Run, steps: &[&Trial]) -> Plot {
         let points = steps.iter().filter(|t| t.latency_us.count > 0).map(|t| (t.rates.offered_rate, get(t)));
         Series::new(label, Look::Dots, hue, points.collect())
     };
-    let marks = marks(run).into_iter().chain(objectives(run)).collect();
+    let marks = marks(run).into_iter().chain(chart_marks::objectives(run)).collect();
     let title = match &run.findings.capacity {
-        Some(c) if in_open_loop(run) => format!("The objective holds up to {}/s", rate::rate(c)),
+        Some(c) if chart_marks::in_open_loop(run) => format!("The objective holds up to {}/s", rate::rate(c)),
         Some(_) => no_capacity(run),
         None => "Response time against offered rate".into(),
     };
@@ -92,25 +97,6 @@ fn offered_axis() -> Axis {
     Axis::new("offered requests per second", Unit::Plain, Scale::Linear)
 }
 
-/// Returns marks for the objective's limits on the response time. The limits on p50 and p99 have the colours of these
-/// percentiles.
-pub(super) fn objectives(run: &Run) -> Vec<Mark> {
-    let limits = &run.findings.limits;
-    let named = [
-        ("p50", limits.p50_us, Hue::Main),
-        ("mean", limits.mean_us, Hue::Quiet),
-        ("p99", limits.p99_us, Hue::Second),
-        ("p99.9", limits.p99_9_us, Hue::Quiet),
-    ];
-    let mark = |name, us, hue| Mark::new(Spot::Y(us), format!("{name} at most {}", quantity(us, Unit::Micros)), hue);
-    named.into_iter().filter_map(|(name, us, hue)| Some(mark(name, us?, hue))).collect()
-}
-
-/// Returns true if the capacity was found in an open loop.
-pub(super) fn in_open_loop(run: &Run) -> bool {
-    run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
-}
-
 fn no_capacity(run: &Run) -> String {
     match run.picked(|p| p.open_held).map(|t| quantity(t.rates.offered_rate, Unit::PerSecond)) {
         Some(held) => format!("The open loop held the objective up to an offered {held}"),
@@ -119,10 +105,9 @@ fn no_capacity(run: &Run) -> String {
 }
 
 fn marks(run: &Run) -> Vec<Mark> {
-    let found = |c: &Capacity| Mark::new(Spot::X(c.rate), format!("capacity {}/s", rate::rate(c)), Hue::Alarm);
     // The axis shows offered rates, so a chart cannot show a capacity from a closed loop.
-    let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
-    shown.map(found).into_iter().collect()
+    let shown = run.findings.capacity.as_ref().filter(|_| chart_marks::in_open_loop(run));
+    shown.map(chart_marks::capacity).into_iter().collect()
 }
 
 fn failed(run: &Run, steps: &[&Trial]) -> Vec<Band> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use run::{CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
 
-use super::pick;
+use super::{answered, pick};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::quantity;
@@ -14,12 +14,11 @@ use run::number::quantity;
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some(trial) = run.picked(|p| p.shown) else { return Vec::new() };
     let mut sections = Vec::new();
-    let small: Vec<Plot> = completed(run, trial)
-        .into_iter()
-        .chain(times(trial))
-        .chain(failures(trial))
-        .chain(CHOSEN.iter().filter_map(|(id, title, unit)| over_time(trial, id, (title, unit))))
-        .collect();
+    // The main charts of a single load already show the completed rate and the response times.
+    let main = if answered::single(run).is_some() { [None, None] } else { [completed(run, trial), times(trial)] };
+    let chosen = CHOSEN.iter().filter_map(|(id, title, unit)| over_time(trial, id, (title, unit)));
+    let small = main.into_iter().flatten().chain(failures(trial)).chain(chosen);
+    let small: Vec<Plot> = small.map(|plot| Plot { x: of_window(plot.x, trial), ..plot }).collect();
     if !small.is_empty() {
         let title = format!("Over time, at {}", pick::name(trial));
         sections.push(Section::new("series", &title, Weight::Full, vec![Block::Multiples(small)]));
@@ -35,6 +34,16 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     sections
 }
+
+/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. Returns an axis that is
+/// not a time axis unchanged.
+pub(super) fn of_window(axis: Axis, trial: &Trial) -> Axis {
+    let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
+    if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
+}
+
+/// Unit of the counters that are a share of time, in [`CHOSEN`].
+const SHARE_OF_TIME: &str = "share of the time";
 
 /// Counters that get a chart if they are ever above 0, each with the chart's title and unit. The chart of a cumulative
 /// time shows its growth per second, which is a number of CPUs or threads, or a share of time.
@@ -55,10 +64,10 @@ const CHOSEN: &[(&str, &str, &str)] = &[
     ("listen.queue", "accept queue", "connections"),
     ("process.rss", "memory", "bytes"),
     ("process.fds", "descriptors", "number"),
-    ("medium.busy", "wire in use", "share of the time"),
+    ("medium.busy", "wire in use", SHARE_OF_TIME),
     ("medium.queue", "queue of the wire", "bytes"),
-    ("disk.busy", "disk in use", "share of the time"),
-    ("pressure.cpu_some", "some thread waits for a CPU", "share of the time"),
+    ("disk.busy", "disk in use", SHARE_OF_TIME),
+    ("pressure.cpu_some", "some thread waits for a CPU", SHARE_OF_TIME),
 ];
 
 /// Returns the chart of the completed rate over time, with the offered rate if it changed. Returns `None` if the chart
@@ -132,28 +141,37 @@ fn over_window<'a>(
 fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plot> {
     let spec = counter(id)?;
     let mut series = Vec::new();
-    if let Some(server) = &trial.server {
-        series.extend(line("server", Hue::Main, server, trial, spec));
-    }
     let shared = trial.shares_scope(spec.scope());
+    if let Some(server) = &trial.server {
+        let name = if shared { "both sides" } else { "server" };
+        series.extend(line(name, Hue::Main, server, trial, spec));
+    }
     if !shared {
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
-    let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    // If a chart has two curves, the legend already names both sides, so the caption does not name them.
-    let who = match (shared, series.as_slice()) {
-        (true, _) => "; both sides".to_string(),
-        (_, [only]) => format!("; {}", only.label),
-        _ => String::new(),
-    };
-    moves.then(|| Plot {
+    let highest = series.iter().flat_map(|s| &s.points).map(|p| p.1).fold(0.0, f64::max);
+    (highest > 0.0).then(|| Plot {
         title: title.into(),
-        caption: format!("{unit}{who} ({id})"),
+        caption: format!("{unit} ({id})"),
         x: Axis::new("time", Unit::Seconds, Scale::Linear),
-        y: Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear),
+        y: if unit == SHARE_OF_TIME { share_axis(id, highest) } else { value_axis(id, spec) },
         series,
         ..Plot::default()
     })
+}
+
+fn value_axis(id: &str, spec: &CounterSpec) -> Axis {
+    Axis::new(id, axis_unit(spec.kind, spec.unit), Scale::Linear)
+}
+
+/// Highest share whose axis need not end at 100 %.
+const MAX_LOW_SHARE: f64 = 0.5;
+
+/// Returns an axis of shares, which ends at 100 % unless all shares are low. Noise can lift a measured share of time a
+/// little above 100 %.
+fn share_axis(id: &str, highest: f64) -> Axis {
+    let to = (highest > MAX_LOW_SHARE).then_some(1.0);
+    Axis { to, ..Axis::new(id, Unit::Share, Scale::Linear) }
 }
 
 /// Returns the curve of a side (client or server). The curve shows the growth per second of a cumulative counter, and

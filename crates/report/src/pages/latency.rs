@@ -3,7 +3,7 @@
 
 use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 
-use super::{pick, times};
+use super::{answered, counters, pick, times};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
 use run::number::{count, quantity};
@@ -15,7 +15,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     let mut blocks = Vec::new();
     let plot = curves(&shown);
-    if !plot.series.is_empty() {
+    if !plot.series.is_empty() && main_curve(run).is_none() {
         blocks.push(Block::Plot(Box::new(plot)));
     }
     blocks.push(Block::Table(figures(&shown)));
@@ -26,7 +26,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 /// at the capacity, the trial that represents the run takes its place.
 pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
-    let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
+    let is_at_capacity = run.findings.picks.at_capacity.is_some() && !answered::asked(run);
+    let word = if is_at_capacity { "at capacity" } else { state };
     let middle = run.picked(|p| p.loaded).map(|t| (word, t));
     let ends = [run.picked(|p| p.unloaded), run.picked(|p| p.overload)];
     let all = [ends[0].map(|t| ("unloaded", t)), middle, ends[1].map(|t| ("overload", t))];
@@ -39,8 +40,10 @@ pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     chosen
 }
 
-/// Returns the chart of one trial's distribution; `None` if the trial has no histogram.
-pub(super) fn curve_of(trial: &Trial) -> Option<Plot> {
+/// Returns the distribution of a single load as its main chart. Returns `None` for other runs, for a load whose response
+/// times over time are known, and for a load without a histogram.
+pub(super) fn main_curve(run: &Run) -> Option<Plot> {
+    let (trial, _) = answered::single(run).filter(|(trial, _)| counters::times(trial).is_none())?;
     Some(curves(&[("all requests", trial)])).filter(|plot| !plot.series.is_empty())
 }
 

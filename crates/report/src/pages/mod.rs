@@ -11,6 +11,7 @@ mod argument;
 mod behind;
 mod by_load;
 mod capacity;
+mod chart_marks;
 mod checks;
 mod class_costs;
 mod classes;

@@ -2,31 +2,26 @@
 //! it changed. For a short load, response times over time are unknown, so the chart shows the distribution of response
 //! times instead.
 
-use run::{Run, Trial};
+use run::Run;
 
 use super::{answered, counters, latency};
-use crate::{Axis, Block, Plot, Section, Series, Unit, Weight};
+use crate::{Axis, Block, Plot, Section, Series, Weight};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = answered::single(run) else { return Vec::new() };
     let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
-    let times = times.or_else(|| latency::curve_of(trial));
+    let times = times.or_else(|| latency::main_curve(run));
     // The most important chart comes first: the response times of a constant load, or the rates of a changing load.
     let [first, second] = if run.findings.course.is_none() { [times, rate] } else { [rate, times] };
     let charts = [(first, false), (second, true)].into_iter().filter_map(|(plot, low)| Some((plot?, low)));
     let blocks: Vec<Block> = charts
         .filter(|(plot, _)| !plot.series.is_empty())
-        .map(|(plot, low)| Block::Plot(Box::new(Plot { wide: true, low, x: of_window(plot.x, trial), ..plot })))
+        .map(|(plot, low)| {
+            Block::Plot(Box::new(Plot { wide: true, low, x: counters::of_window(plot.x, trial), ..plot }))
+        })
         .collect();
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
-}
-
-/// Makes a time axis cover exactly the measured window, so all charts have the same time scale. Returns an axis that is
-/// not a time axis unchanged.
-fn of_window(axis: Axis, trial: &Trial) -> Axis {
-    let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
-    if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
 }
 
 /// Maximum number of points of a line. With more points, noise would hide the trend.

@@ -1,12 +1,14 @@
 //! Charts of the closed-loop sweep (loads with more and more clients): throughput and response time by concurrency. The
 //! charts show the bounds of operational analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the
 //! fit of the Universal Scalability Law. N is the number of requests in flight, R1 is the response time with one
-//! request in flight, and Xmax is the highest throughput.
+//! request in flight, and Xmax is the highest throughput. If the main chart already shows the response time by the same
+//! load, the section has only the chart of the throughput.
 
 use run::{Knee, Run, SummaryFigure, Trial, TrialKind, usl_rate};
 
-use super::pick;
+use super::by_load::{self, LoadAxis};
 use super::times::known;
+use super::{pick, streams};
 use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Section, Unit, Weight};
 use run::number::{number, quantity};
@@ -16,11 +18,34 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if steps.len() < 2 {
         return Vec::new();
     }
+    let main = by_load::main_chart(run).map(|(axis, _)| axis);
+    if main == Some(LoadAxis::Users) {
+        let plot = Plot { wide: true, low: true, ..by_users(run, &steps) };
+        return vec![Section::new("sweep", "More and more users", Weight::Full, vec![Block::Plot(Box::new(plot))])];
+    }
     steps.sort_by(|a, b| pick::concurrency(a).total_cmp(&pick::concurrency(b)));
     let knee = run.findings.knee.as_ref();
-    let blocks =
-        vec![Block::Plot(Box::new(throughput(run, &steps, knee))), Block::Plot(Box::new(response(&steps, knee)))];
+    let is_shown_above = main == Some(LoadAxis::InFlight);
+    let response = (!is_shown_above).then(|| response(&steps, knee));
+    let throughput = Plot { wide: is_shown_above, low: is_shown_above, ..throughput(run, &steps, knee) };
+    let blocks = [throughput].into_iter().chain(response).map(|plot| Block::Plot(Box::new(plot))).collect();
     vec![Section::new("sweep", "Closed loop: more and more clients", Weight::Full, blocks)]
+}
+
+/// Returns the chart of the throughput by number of users or open streams.
+fn by_users(run: &Run, steps: &[&Trial]) -> Plot {
+    let mut points: Vec<(f64, f64)> =
+        steps.iter().filter_map(|t| Some((pick::asked(t)?, t.rates.completed_rate))).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let users = format!("{}s", streams::user_word(run));
+    Plot {
+        title: format!("Throughput against {users}"),
+        caption: format!("Completed requests per second against {users}."),
+        x: Axis::new(users, Unit::Plain, Scale::Log2),
+        y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
+        series: vec![Series::new("completed", pick::look(steps), Hue::Main, points)],
+        ..Plot::default()
+    }
 }
 
 fn throughput(run: &Run, steps: &[&Trial], knee: Option<&Knee>) -> Plot {

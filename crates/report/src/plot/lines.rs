@@ -13,8 +13,13 @@ use run::number::quantity;
 const LINE: f64 = 15.0;
 /// Top of the frame if the chart has no legend, pixels from the top of the chart.
 const KEYLESS_TOP: f64 = 28.0;
-/// Top of the frame of a small chart, which has neither a legend nor an axis name, pixels.
+/// Top of the frame of a small chart without a legend, pixels. A small chart has no axis name.
 const SMALL_TOP: f64 = 6.0;
+/// Distance between the last line of the legend and the top of the frame, pixels.
+const KEY_GAP: f64 = 16.0;
+/// Minimum space right of the frame in a chart as wide as the page, pixels. It holds a name such as `completed`, so the
+/// time axes of charts one below the other end at the same position.
+const WIDE_END_MARGIN: f64 = 78.0;
 /// Maximum number of points of a line that has a dot at each point. A line with more points than this has no dots.
 const MAX_DOTS: usize = 80;
 /// Maximum number of points that show their values when the pointer is over them, on a line without dots.
@@ -38,7 +43,8 @@ struct Area {
 pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();
-    let with_key = frame.narrow() && named.len() > 1;
+    // Every small chart has a legend, so the curves of charts side by side are at the same height.
+    let with_key = frame.small || frame.narrow() && named.len() > 1;
     let top = header(plot, frame, if with_key { &named } else { &[] }, &mut out);
     let margin = if frame.narrow() { 14.0 } else { end_margin(&named, frame) };
     let height = frame.height + (top - keyless_top(frame)).max(0.0);
@@ -86,7 +92,8 @@ fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
 
 fn end_margin(named: &[&Series], frame: Frame) -> f64 {
     let widest = named.iter().map(|s| width(&s.label)).fold(0.0, f64::max);
-    (widest + 16.0).min(frame.width * 0.3).max(18.0)
+    let least = if frame.width >= Frame::WIDE.width && !named.is_empty() { WIDE_END_MARGIN } else { 18.0 };
+    (widest + 16.0).min(frame.width * 0.3).max(least)
 }
 
 /// Draws the name of the vertical axis (except in a small chart), and the legend of the series in `key`. Returns the
@@ -108,7 +115,7 @@ fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
         let _ = write!(out, "<text class=\"t\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>", x + 24.0, escape(&label));
         x += wide;
     }
-    if key.is_empty() { keyless_top(frame) } else { y + 12.0 }
+    if key.is_empty() { keyless_top(frame) } else { y + KEY_GAP }
 }
 
 const fn keyless_top(frame: Frame) -> f64 {
@@ -351,14 +358,14 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
 }
 
 /// Draws the name of each line at its last visible point. If the last visible point is near the frame's right edge, the
-/// name is beside the frame. If the last visible point is farther from this edge, the name is inside the frame, next to
-/// the point.
+/// name is beside the frame. If the last visible point is farther from this edge, or if it is the only point of the
+/// series, the name is next to the point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {
         let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?, area.y.inside(p.1)?));
         let Some((x, y)) = series.points.iter().rev().find_map(visible) else { continue };
-        if x > area.right - 60.0 {
+        if x > area.right - 60.0 && series.points.len() > 1 {
             edge.push((series, y));
         } else {
             let label = cut(&series.label, area.right - area.left);

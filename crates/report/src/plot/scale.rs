@@ -89,17 +89,27 @@ impl View {
     /// Returns the ticks of the axis. `most` is the approximate maximum number of ticks.
     pub(super) fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
         let values = match self.scale {
-            Scale::Linear => linear(self.low, self.high, step(axis, (self.high - self.low) / most.max(1) as f64), most),
+            Scale::Linear => self.linear_values(axis, most),
             Scale::Log => decades(self.low.exp(), self.high.exp(), most),
             Scale::Log2 => powers_of_two(self.low.exp(), self.high.exp(), most),
             Scale::Nines => nines(self.high),
         };
         let label = |v: f64| match self.scale {
             Scale::Nines => format!("{}%", nines_label(v)),
+            // The unit of a zero, such as `0 s` beside `10 ms`, would only distract.
+            _ if v == 0.0 => "0".into(),
             _ => quantity(v, axis.unit),
         };
         let inside = values.into_iter().filter(|v| self.inside(*v).is_some());
         inside.map(|value| Tick { value, label: label(value) }).collect()
+    }
+
+    /// Returns the values of the ticks of a linear axis. A single tick would not show the scale, so an axis whose range
+    /// ends before the second tick gets ticks at smaller distances.
+    fn linear_values(&self, axis: &Axis, most: usize) -> Vec<f64> {
+        let most = most.max(1);
+        let of = |most: usize| linear(self.low, self.high, step(axis, (self.high - self.low) / most as f64), most);
+        [most, 2 * most, 4 * most].into_iter().map(of).find(|values| values.len() > 1).unwrap_or_else(|| of(most))
     }
 }
 
@@ -221,7 +231,7 @@ mod tests {
         let axis = Axis::new("rate", Unit::PerSecond, Scale::Linear);
         assert_eq!(
             labels(&axis, &[7.0, 48_300.0], 5),
-            ["0/s", "10,000/s", "20,000/s", "30,000/s", "40,000/s", "50,000/s"]
+            ["0", "10,000/s", "20,000/s", "30,000/s", "40,000/s", "50,000/s"]
         );
     }
 
@@ -238,21 +248,29 @@ mod tests {
     #[test]
     fn sizes_step_by_powers_of_two() {
         let axis = Axis::new("record", Unit::Size, Scale::Linear);
-        assert_eq!(labels(&axis, &[512.0, 65_536.0], 4), ["0 B", "32 KiB", "64 KiB", "96 KiB"]);
+        assert_eq!(labels(&axis, &[512.0, 65_536.0], 4), ["0", "32 KiB", "64 KiB", "96 KiB"]);
     }
 
     #[test]
     fn long_times_step_by_minutes_and_hours() {
         let axis = Axis::new("time", Unit::Seconds, Scale::Linear);
-        assert_eq!(labels(&axis, &[0.0, 41_000.0], 4), ["0 s", "3 h", "6 h", "9 h", "12 h"]);
+        assert_eq!(labels(&axis, &[0.0, 41_000.0], 4), ["0", "3 h", "6 h", "9 h", "12 h"]);
         let view = View::new(&axis, [0.0, 43_190.0].into_iter(), (0.0, 100.0), None);
         assert_eq!(
             view.ticks(&axis, 3).iter().map(|tick| tick.value / 3600.0).collect::<Vec<_>>(),
             [0.0, 3.0, 6.0, 9.0]
         );
-        assert_eq!(labels(&axis, &[0.0, 40.0], 4), ["0 s", "20 s", "40 s", "60 s"]);
-        assert_eq!(labels(&axis, &[0.0, 8.0 * 86_400.0], 5), ["0 s", "48 h", "96 h", "144 h", "192 h", "240 h"]);
-        assert_eq!(labels(&axis, &[0.0, 1700.0], 4), ["0 s", "10 min", "20 min", "30 min"]);
+        assert_eq!(labels(&axis, &[0.0, 40.0], 4), ["0", "20 s", "40 s", "60 s"]);
+        assert_eq!(labels(&axis, &[0.0, 8.0 * 86_400.0], 5), ["0", "48 h", "96 h", "144 h", "192 h", "240 h"]);
+        assert_eq!(labels(&axis, &[0.0, 1700.0], 4), ["0", "10 min", "20 min", "30 min"]);
+    }
+
+    #[test]
+    fn an_axis_never_has_a_single_tick() {
+        let axis = Axis::new("time", Unit::Seconds, Scale::Linear);
+        let view = View::new(&axis, [0.0, 0.43].into_iter(), (0.0, 100.0), None);
+        let labels: Vec<String> = view.ticks(&axis, 2).into_iter().map(|tick| tick.label).collect();
+        assert_eq!(labels, ["0", "200 ms", "400 ms"]);
     }
 
     #[test]

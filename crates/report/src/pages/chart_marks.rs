@@ -1,0 +1,32 @@
+//! Marks that several charts share: the limits of the objective, and the capacity.
+
+use run::{Capacity, Run, TrialKind};
+
+use super::rate;
+use crate::Unit;
+use crate::plot::{Hue, Mark, Spot};
+use run::number::quantity;
+
+/// Returns marks for the objective's limits on the response time. The limits on p50 and p99 have the colours of these
+/// percentiles.
+pub(super) fn objectives(run: &Run) -> Vec<Mark> {
+    let limits = &run.findings.limits;
+    let named = [
+        ("p50", limits.p50_us, Hue::Main),
+        ("mean", limits.mean_us, Hue::Quiet),
+        ("p99", limits.p99_us, Hue::Second),
+        ("p99.9", limits.p99_9_us, Hue::Quiet),
+    ];
+    let mark = |name, us, hue| Mark::new(Spot::Y(us), format!("{name} at most {}", quantity(us, Unit::Micros)), hue);
+    named.into_iter().filter_map(|(name, us, hue)| Some(mark(name, us?, hue))).collect()
+}
+
+/// Returns the mark at the capacity, for an axis of offered rates.
+pub(super) fn capacity(found: &Capacity) -> Mark {
+    Mark::new(Spot::X(found.rate), format!("capacity {}/s", rate::rate(found)), Hue::Alarm)
+}
+
+/// Returns true if the capacity was found in an open loop.
+pub(super) fn in_open_loop(run: &Run) -> bool {
+    run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
+}
