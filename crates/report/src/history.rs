@@ -223,7 +223,7 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
     let changes: Vec<&HistoryChange> =
         changes.iter().filter(|change| change.figure == figure.figure).copied().collect();
     let [values, low, high] = [points(|v| Some(v.value)), points(|v| v.low), points(|v| v.high)];
-    let (y, x) = (axis(figure, &values), Axis::new("run, from 0", Unit::Plain, Scale::Linear));
+    let (y, x) = (axis(figure, &values), Axis::new("run", Unit::Plain, Scale::Linear));
     let end = |label: &str, points| Series::new(label, Look::Dashed, Hue::Quiet, points);
     let curves = vec![
         Series::new("measured", Look::LineDots, Hue::Main, values),
@@ -238,8 +238,8 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
     let marks = changes.iter().filter(|change| change.at >= begin).map(mark).collect();
     let left_out = if begin > 0 { format!(" The last {MAX_DRAWN} runs.") } else { String::new() };
     Plot {
-        title: format!("{}: {}", figure.figure, counted(changes.len(), "change")),
-        caption: format!("Runs in order of time.{left_out}"),
+        title: format!("{}: {}", crate::words::capital(&figure.figure), changes_words(changes.len())),
+        caption: format!("Runs in order of time; the first run has the number 0.{left_out}"),
         x: Axis { from: Some(begin as f64), ..x },
         y,
         series: curves.into_iter().filter(|curve| !curve.points.is_empty()).collect(),
@@ -247,6 +247,10 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
         wide: true,
         ..Plot::default()
     }
+}
+
+fn changes_words(count: usize) -> String {
+    if count == 0 { "no change found".into() } else { counted(count, "change") }
 }
 
 /// Returns the vertical axis of a figure's chart. The axis does not begin at 0, because readers must see a change of 1

@@ -1,9 +1,9 @@
 //! Small changes to sentences that other crates wrote.
 
-/// Returns the sentence with a capital first letter, unless the sentence begins with a name such as `p99` or
-/// `loadline`.
+/// Returns the sentence with a capital first letter, unless the sentence begins with a name such as `p99`,
+/// `io_uring` or `loadline`.
 pub(crate) fn capital(sentence: &str) -> String {
-    let is_name = |word: &str| word == "loadline" || word.contains(|c: char| c.is_ascii_digit());
+    let is_name = |word: &str| word == "loadline" || word.contains(|c: char| c.is_ascii_digit() || c == '_');
     let is_name = sentence.split(' ').next().is_some_and(is_name);
     let mut chars = sentence.chars();
     match chars.next() {
@@ -23,7 +23,7 @@ pub(crate) fn minute(time: &str) -> String {
 mod tests {
     #[test]
     fn names_keep_their_first_letter() {
-        let said = ["loadline only watched", "p99 was 3 ms", "other programs ran"].map(super::capital);
-        assert_eq!(said, ["loadline only watched", "p99 was 3 ms", "Other programs ran"]);
+        let said = ["loadline only watched", "io_uring is not allowed", "other programs ran"].map(super::capital);
+        assert_eq!(said, ["loadline only watched", "io_uring is not allowed", "Other programs ran"]);
     }
 }

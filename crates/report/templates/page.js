@@ -9,9 +9,13 @@
   addEventListener("hashchange", open);
   open();
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
-  // loadline only estimates whether a table must scroll. If a table fits, the hint to scroll is hidden.
+  // loadline only estimates whether a table must scroll. The hint to scroll is shown only if the table does not fit.
   const fits = (box) => box.scrollWidth <= box.clientWidth;
-  const widths = new ResizeObserver((boxes) => boxes.forEach(({ target }) => (target.previousElementSibling.hidden = fits(target))));
+  const widths = new ResizeObserver((boxes) => boxes.forEach(({ target }) => {
+    const hint = target.previousElementSibling;
+    hint.hidden = fits(target);
+    hint.classList.toggle("needed", !hint.hidden);
+  }));
   document.querySelectorAll(".swipe + .scroll").forEach((box) => widths.observe(box));
   // A click on a column's heading sorts the table by this column. Another click reverses the order.
   for (const table of document.querySelectorAll("table.sort")) {

@@ -202,11 +202,15 @@ fn html(text: &str, words: impl Fn(&str) -> String) -> String {
 /// text must already be escaped for HTML.
 fn whole_flags(escaped: &str) -> String {
     let is_of_flag = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let mut parts = escaped.split(" --");
+    let mut parts = escaped.split("--");
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find(|c| !is_of_flag(c)).unwrap_or(part.len());
-        out += &format!(" <span class=\"flag\">--{}</span>{}", &part[..end], &part[end..]);
+        let begins = end > 0 && out.chars().next_back().is_none_or(|before| matches!(before, ' ' | '('));
+        out += &match begins {
+            true => format!("<span class=\"flag\">--{}</span>{}", &part[..end], &part[end..]),
+            false => format!("--{part}"),
+        };
     }
     out
 }
@@ -241,8 +245,9 @@ pub(super) fn glue(text: &str) -> String {
 mod tests {
     #[test]
     fn a_flag_does_not_break_and_its_value_may() {
-        let html = super::prose("10 × unloaded; set --p50) and --max-connections 8 <b>");
+        let html = super::prose("10 × unloaded; set --p50) and --max-connections 8 <b> (--budget, a--b --)");
         let flags = ["<span class=\"flag\">--p50</span>)", "<span class=\"flag\">--max-connections</span> 8"];
         assert!(flags.iter().all(|flag| html.contains(flag)) && !html.contains("<b>"), "{html}");
+        assert!(html.ends_with("(<span class=\"flag\">--budget</span>, a--b --)"), "{html}");
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if !requests.is_empty() {
         sections.push(Section::new("requests", "Requests", Weight::Main, requests));
     }
-    let notes: Vec<Block> = notes(run).into_iter().map(|n| Note::block(Tone::Plain, n)).collect();
+    let notes: Vec<Block> = notes(run).iter().map(|n| Note::block(Tone::Plain, crate::words::capital(n))).collect();
     if !notes.is_empty() {
         sections.push(Section::new("notes", "Notes", Weight::Main, notes));
     }
