@@ -44,11 +44,11 @@ pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
     wrap(frame.width, height, &flame.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
-/// Styles of a picture that is used without loadline's pages. The colours are the same as in the report's style sheet.
-const PICTURE_STYLE: &str = "svg{--card:#fff;--ink:#1d2127;--h1:#1d62b0;--h2:#c8560b}\
-    @media (prefers-color-scheme:dark){svg{--card:#1b1f25;--ink:#e7e9ec;--h1:#6fb1f5;--h2:#f5964f}}\
-    text{font:12px system-ui,sans-serif;fill:var(--ink)}.title{font-size:15px;font-weight:600}.card{fill:var(--card)}\
-    .fl{stroke:var(--card);stroke-width:.6}.h1{fill:var(--h1)}.h2{fill:var(--h2)}\
+/// Styles of a picture that is used without loadline's pages. The colours are those of the report's light mode, for
+/// every reader: a page with the picture may be light although the reader's system is dark. The picture uses no CSS
+/// variables, because several viewers draw a colour that they do not know as black.
+const PICTURE_STYLE: &str = "text{font:12px system-ui,sans-serif;fill:#1d2127}.title{font-size:15px;font-weight:600}\
+    .card{fill:#fff;stroke:#e3e5e2}.fl{stroke:#fff;stroke-width:.6}.h1{fill:#1d62b0}.h2{fill:#c8560b}\
     .s0{fill-opacity:.2}.s1{fill-opacity:.28}.s2{fill-opacity:.36}.s3{fill-opacity:.44}";
 /// Margin around a picture, pixels.
 const PICTURE_MARGIN: f64 = 14.0;
@@ -72,8 +72,10 @@ pub(crate) fn flame_picture(flames: &[&Flame]) -> String {
     let (width, height) = (frame.width + 2.0 * PICTURE_MARGIN, y + PICTURE_MARGIN);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\
-         <style>{PICTURE_STYLE}</style><rect class=\"card\" width=\"{width}\" height=\"{height}\"/>\
-         <g transform=\"translate({PICTURE_MARGIN} {PICTURE_MARGIN})\">{graphs}</g></svg>\n"
+         <style>{PICTURE_STYLE}</style>\
+         <rect class=\"card\" x=\".5\" y=\".5\" width=\"{}\" height=\"{}\" rx=\"8\"/><g transform=\"translate({PICTURE_MARGIN} {PICTURE_MARGIN})\">{graphs}</g></svg>\n",
+        width - 1.0,
+        height - 1.0,
     )
 }
 
