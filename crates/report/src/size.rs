@@ -34,6 +34,7 @@ fn document(result: &SizeResult) -> Doc {
     blocks.extend(result.notes.iter().map(|note| Note::block(Tone::Warn, crate::words::capital(note))));
     blocks.extend(too_short(result).map(|text| Note::block(Tone::Warn, text)));
     blocks.extend(may_be_cheaper(result).map(|text| Note::block(Tone::Warn, text)));
+    blocks.extend(chart(result));
     blocks.push(Block::Table(table(result)));
     blocks.extend(limited(result));
     blocks.extend(result.usl.as_ref().map(|law| Block::Paragraph(law_words(law))));
@@ -44,7 +45,6 @@ fn document(result: &SizeResult) -> Doc {
         let each = replicas.map_or(String::new(), |count| format!(", {}", counted(count, "replica")));
         Block::Paragraph(format!("Container in Kubernetes{each}: `{line}`"))
     }));
-    blocks.extend(chart(result));
     let used = quantity(result.used_s, Unit::Seconds);
     Doc {
         title: title(result),
@@ -77,7 +77,7 @@ fn title(result: &SizeResult) -> String {
         (SizeGoal::CpusPerRequest, true) => "Most requests per CPU",
         (SizeGoal::CpusPerRequest, false) => "Most requests per CPU where the capacity is known",
     };
-    let capacity = capacity_words(step).map_or(String::new(), |capacity| format!(": {capacity}"));
+    let capacity = capacity_words(step).map_or(String::new(), |capacity| format!(" ({capacity})"));
     format!("{what}: {}{capacity}", setting_words(&step.setting))
 }
 
@@ -189,12 +189,29 @@ fn law_words(law: &Fit) -> String {
     )
 }
 
-/// Returns the chart of measured and predicted capacities by number of CPUs. Returns `None` if all settings have
-/// equally many CPUs.
+/// Amount of a resource in a setting; `None` if the setting does not set the resource.
+type Amount = fn(&SizeSetting) -> Option<f64>;
+
+/// Resources of a setting, each with its name and its scale on the axis of the chart. A scale of powers of two has no
+/// ticks between whole numbers.
+const AMOUNTS: &[(&str, Scale, Amount)] = &[
+    ("CPUs", Scale::Linear, SizeSetting::paid_cpus),
+    ("workers", Scale::Log2, |setting| setting.workers.map(f64::from)),
+    ("replicas", Scale::Log2, |setting| setting.replicas.map(f64::from)),
+];
+
+/// Returns the chart of measured and predicted capacities by amount of a resource: CPUs if the settings differ in them,
+/// else workers or replicas. Returns `None` if the settings do not differ in any of these.
 fn chart(result: &SizeResult) -> Option<Block> {
+    AMOUNTS.iter().find_map(|(name, scale, amount)| chart_by(result, name, *scale, *amount))
+}
+
+/// Returns the chart of measured and predicted capacities by amount of one resource. Returns `None` if all settings have
+/// the same amount.
+fn chart_by(result: &SizeResult, name: &str, scale: Scale, amount: Amount) -> Option<Block> {
     let points = |of: &dyn Fn(&SizeStep) -> Option<f64>| -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> =
-            result.steps.iter().filter_map(|step| Some((step.setting.paid_cpus()?, of(step)?))).collect();
+            result.steps.iter().filter_map(|step| Some((amount(&step.setting)?, of(step)?))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points
     };
@@ -214,11 +231,12 @@ fn chart(result: &SizeResult) -> Option<Block> {
     ];
     differ.then(|| {
         Block::Plot(Box::new(Plot {
-            title: "Capacity against CPUs".into(),
+            title: format!("Capacity against {name}"),
             caption: "Each setting, with the ends of its interval, and the prediction from the first setting.".into(),
-            x: Axis::new("CPUs of the setting", Unit::Plain, Scale::Linear),
+            x: Axis::new(format!("{name} of the setting"), Unit::Plain, scale),
             y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
             series: series.into_iter().filter(|series| !series.points.is_empty()).collect(),
+            wide: true,
             ..Plot::default()
         }))
     })

@@ -46,7 +46,7 @@ fn sizes_name_the_cheapest_setting_and_its_container() {
     let container =
         "resources: { requests: { cpu: \"500m\", memory: \"64Mi\" }, limits: { cpu: \"500m\", memory: \"64Mi\" } }";
     let (measured, predicted) = ("500/s (475/s to 525/s)", "490/s (470/s to 510/s)");
-    for words in ["Cheapest that is enough: quota 0.5, 1 worker: 500/s", measured, predicted, "90 %", container] {
+    for words in ["Cheapest that is enough: quota 0.5, 1 worker (500/s)", measured, predicted, "90 %", container] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let narrow = render_size("text", &sizes(), &Style::default()).unwrap();
@@ -63,6 +63,17 @@ fn sizes_name_the_cheapest_setting_and_its_container() {
     assert!(none.contains("No setting meets the objective"), "{none}");
 }
 
+#[test]
+fn settings_that_differ_only_in_workers_have_a_chart_by_workers() {
+    let mut result = sizes();
+    for (at, step) in result.steps.iter_mut().enumerate() {
+        step.setting = SizeSetting { workers: Some(1 << at), ..SizeSetting::default() };
+    }
+    let page = render_size("html", &result, &WIDE).unwrap();
+    assert!(page.contains("Capacity against workers") && !page.contains("Capacity against CPUs"), "{page}");
+    assert!(page.find("Capacity against") < page.find("<table"), "the chart comes first");
+}
+
 /// In this test, the search with a quota of one CPU ended early. The lower bound with a quota of one CPU (310/s) is
 /// below the capacity that was measured with half a CPU (500/s).
 #[test]
@@ -72,7 +83,7 @@ fn a_search_that_ended_early_is_a_lower_bound_in_every_form() {
     step.capacity = Some(ArenaCapacity { rate: 310.0, low: f64::NAN, high: f64::NAN });
     (step.at_least, step.needed_s, step.meets) = (true, Some(12.0), true);
     (result.may_be_cheaper, result.needed_budget_s, result.goal) = (vec![2], Some(38.2), SizeGoal::CpusPerRequest);
-    let title = "Most requests per CPU where the capacity is known: quota 0.5, 1 worker: 500/s";
+    let title = "Most requests per CPU where the capacity is known: quota 0.5, 1 worker (500/s)";
     for form in ["text", "markdown", "html"] {
         let made = render_size(form, &result, &WIDE).unwrap();
         let shown = if form == "html" { shown(&made) } else { made };
