@@ -5,7 +5,8 @@ use run::{Breach, BreachKind, Intensity, Outcome, Run, SummaryFigure, Trial};
 
 use super::answered::{asked, of_load, single};
 use super::times::percentiles;
-use super::{course, cpus, first_failures, limited, parts, quic, rate, server_acts, spread, statuses, streams};
+use super::{course, cpus, first_failures, limited, next_command, parts, quic, rate, server_acts};
+use super::{spread, statuses, streams};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
@@ -16,17 +17,24 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
 }
 
-/// Returns the summary of a single load: percentiles first, then rate, errors, CPU time of both sides, and the verdict.
+/// Returns the summary of a single load: percentiles, rate, errors, CPU time of both sides, and the verdict. If the rate
+/// changed, the highest good rate comes first.
 pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
     let times = [latency(trial, run.plan.load.new_connections)].into_iter().chain(first_byte(trial));
-    let times = times.chain(parts::line(run, trial)).chain(quic::line(trial)).chain(streams::lines(run, trial));
+    // Percentiles over all rates of a load describe no single rate, so the highest good rate comes first.
+    let times = changed
+        .map(course::line)
+        .into_iter()
+        .chain(times)
+        .chain(parts::line(run, trial))
+        .chain(quic::line(trial))
+        .chain(streams::lines(run, trial));
     let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
-    let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
-    let lines =
-        [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
+    let rate = changed.is_none().then(|| completed(run, trial, outcome));
+    let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
     // The answer contains no advice if the cause is unknown although the server was observed, requests succeeded, and
     // the limit on errors was met. If the answer contains no advice, `end_of_answer` recommends a command.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
@@ -39,24 +47,13 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
 /// Returns the table of the stages of a single load, and the command that finds the bottleneck.
 pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
     let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
-    let next = Note::block(Tone::Plain, format!("To learn why: `loadline find{}`", target(run)));
+    let next = Note::block(Tone::Plain, next_command::sentence(run));
     if single(run).is_some() { stages.into_iter().chain([next]).collect() } else { Vec::new() }
 }
 
 /// Returns true if the verdict names a cause.
 fn is_known(run: &Run) -> bool {
     !matches!(run.findings.bottleneck.id.as_str(), "unknown" | "not-saturated" | "")
-}
-
-/// Returns the target's URL as an argument of a shell command, after a space; empty for the embedded server.
-fn target(run: &Run) -> String {
-    let url = &run.plan.target.url;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=[]".contains(c);
-    match url.as_str() {
-        "" => String::new(),
-        url if url.chars().all(is_plain) => format!(" {url}"),
-        url => format!(" '{}'", url.replace('\'', r"'\''").replace('`', "%60")),
-    }
 }
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says so
@@ -185,12 +182,11 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
 }
 
 /// Returns the line with percentiles of the time to the first byte, and of the time from the first byte to the last.
-/// Returns `None` if these times are unknown, or if the percentiles equal those of the response time, as for short
-/// answers.
+/// Returns `None` if these times are unknown, or if they hardly differ from the response time, as for short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
-    if first.count == 0 || told(first) == told(last) {
+    if first.count == 0 || told(first) == told(last) || parts::is_transfer_negligible(trial) {
         return None;
     }
     Some(AnswerLine::new("First byte", told(first), parts::transfer(trial)))
@@ -279,17 +275,6 @@ mod tests {
         let detail = errors(&trial, outcome).detail;
         let words = detail.find("first error answer at 26.3 ms: \"-NOAUTH\"").unwrap();
         assert!(words < 60, "{detail}");
-    }
-
-    #[test]
-    fn the_next_command_quotes_its_target() {
-        let told = |url: &str| {
-            let mut run = Run::default();
-            run.plan.target.url = url.into();
-            target(&run)
-        };
-        assert_eq!((told(""), told("http://[::1]:80/a")), (String::new(), " http://[::1]:80/a".into()));
-        assert_eq!(told("http://h/?a=1&b='c'`d`"), r" 'http://h/?a=1&b='\''c'\''%60d%60'");
     }
 
     #[test]

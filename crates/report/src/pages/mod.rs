@@ -28,6 +28,7 @@ mod hosts;
 mod latency;
 mod limited;
 mod load;
+mod next_command;
 mod over_time;
 mod parts;
 mod pick;

@@ -7,16 +7,29 @@ use run::{Run, Summary, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Unit};
 
+/// Share of the response time, at the 99th percentile, below which the time from the first byte to the last is not worth
+/// a line.
+const MIN_TRANSFER_SHARE: f64 = 0.01;
+
+/// Returns true if the time from the first byte of an answer to its last is known and too short to be worth a line.
+pub(super) fn is_transfer_negligible(trial: &Trial) -> bool {
+    let (transfer, response) = (&trial.transfer_us, &trial.latency_us);
+    transfer.count > 0 && transfer.p99 <= MIN_TRANSFER_SHARE * response.p99
+}
+
 /// Returns the line with the parts of the response time. Connect and handshake are parts only if each request has its
-/// own connection. Returns `None` if the lines of the response time and of the first byte already have all figures.
+/// own connection. Leaves out a negligible transfer. Returns `None` if the lines of the response time and of the first
+/// byte already have all figures.
 pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let new_connections = run.plan.load.new_connections;
     let opening = [("connect", &trial.connect_us), (handshake(run), &trial.handshake_us)];
-    let answering = [("wait", &trial.wait_us), ("transfer", &trial.transfer_us)];
+    let has_transfer = !is_transfer_negligible(trial);
+    let transfer = Some(("transfer", &trial.transfer_us)).filter(|_| has_transfer);
+    let answering = [("wait", &trial.wait_us)].into_iter().chain(transfer);
     let all = opening.into_iter().filter(|_| new_connections).chain(answering);
     let known: Vec<(&str, &Summary)> = all.filter(|(_, times)| times.count > 0).collect();
     // Without a transfer, the wait is the whole service time.
-    let is_known = !trial.transfer_us.is_empty() || known.iter().any(|(name, _)| *name != "wait");
+    let is_known = has_transfer && !trial.transfer_us.is_empty() || known.iter().any(|(name, _)| *name != "wait");
     let is_told = !new_connections && figures(&trial.wait_us) == figures(&trial.first_byte_us);
     let text: Vec<String> = known.iter().map(|(name, times)| format!("{name} {}", figures(times))).collect();
     let line = || AnswerLine::new("Parts", text.join("; "), "").leading("latency").optional();
@@ -66,6 +79,8 @@ mod tests {
         assert_eq!(line(&run, &trial), None, "the line \"First byte\" has the wait and the transfer");
         assert_eq!(transfer(&trial), "(then p50 10 µs, p99 30 µs to the last byte)");
         trial.first_byte_us = times(700.0);
+        let quick = Trial { transfer_us: times(1.0), ..trial.clone() };
+        assert!(is_transfer_negligible(&quick) && line(&run, &quick).is_none(), "{:?}", line(&run, &quick));
         let told = line(&run, &trial).unwrap().value;
         assert_eq!(told, "wait p50 200 µs, p99 600 µs; transfer p50 10 µs, p99 30 µs");
         (run.plan.load.new_connections, trial.transfer_us) = (true, Summary::default());

@@ -10,6 +10,8 @@ use run::number::quantity;
 const RANGES: i32 = 7;
 /// Share of the requests in all ranges except the last range, which contains the slowest requests.
 const BODY: f64 = 0.999;
+/// Share of the fastest requests, which do not decide where the ranges begin. The first range contains them, too.
+const HEAD: f64 = 0.001;
 
 /// Returns the chart with one bar per range of response times; `None` if the trial has no histogram of response times.
 pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
@@ -30,7 +32,7 @@ pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
 
 /// Returns the upper end of each range of the histogram, in microseconds, rounded to two digits.
 fn edges(hist: &Hist) -> Vec<f64> {
-    let (low, high) = (hist.quantile_us(0.0).max(1e-3), hist.quantile_us(BODY).max(1e-3));
+    let (low, high) = (hist.quantile_us(HEAD).max(1e-3), hist.quantile_us(BODY).max(1e-3));
     let exact = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));
     let mut edges: Vec<f64> = (1..=RANGES).map(exact).filter_map(|us| format!("{us:.1e}").parse().ok()).collect();
     edges.dedup();
