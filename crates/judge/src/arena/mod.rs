@@ -13,6 +13,8 @@ mod rate;
 mod search;
 mod turn;
 
+use std::collections::BTreeMap;
+
 use run::{ArenaNoise, ArenaProfileResult, ArenaResult, ArenaState};
 
 use crate::number::{counted, percent};
@@ -74,14 +76,23 @@ fn words(plan: &run::ArenaProfile) -> String {
     format!("{scheme} {what}{version}, {connections}")
 }
 
-/// Returns a note for each server whose capacity comes from closed-loop clients. A capacity from closed-loop clients
-/// cannot be compared with the open-loop capacities of the other servers.
-fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = String> {
-    let searches = state.searches.iter().filter(move |search| search.place.profile == profile);
-    searches.filter_map(|search| {
-        let (entry, source) = (state.plan.entries.get(search.place.entry)?, search.closed_loop?);
-        Some(format!("the capacity of {} is not comparable with the others ({})", entry.name, source.words()))
-    })
+/// Returns notes that name the servers whose capacity comes from closed-loop clients, one note for each reason. A
+/// capacity from closed-loop clients cannot be compared with the open-loop capacities of the other servers.
+fn closed_loops(state: &ArenaState, profile: usize) -> Vec<String> {
+    let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for search in state.searches.iter().filter(|search| search.place.profile == profile) {
+        if let Some((entry, source)) = state.plan.entries.get(search.place.entry).zip(search.closed_loop) {
+            by_reason.entry(source.words()).or_default().push(&entry.name);
+        }
+    }
+    let note = |(reason, names): (String, Vec<&str>)| match names.as_slice() {
+        [most @ .., last] if !most.is_empty() => {
+            let most = most.join(", ");
+            format!("the capacities of {most} and {last} are not comparable with the others ({reason})")
+        }
+        one => format!("the capacity of {} is not comparable with the others ({reason})", one.concat()),
+    };
+    by_reason.into_iter().map(note).collect()
 }
 
 /// Returns a warning if two starts of one server give significantly different CPU times.
