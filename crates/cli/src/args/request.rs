@@ -9,7 +9,7 @@ use super::units;
 
 /// Flags that apply to all requests of a set. Commands whose requests come from a set only, such as `compare`, have
 /// just these flags.
-const FLAGS_OF_SETS: &[&str] = &["prepared"];
+const FLAGS_OF_SETS: &[&str] = &["prepared", "header"];
 
 /// Values of the protocols' flags, as clap matched them. A command may have only some of these flags.
 #[derive(Clone, Debug, Default)]
@@ -110,9 +110,7 @@ impl FromArgMatches for RequestArgs {
 
 impl Args for RequestArgs {
     fn augment_args(command: Command) -> Command {
-        let mut seen = std::collections::BTreeSet::new();
-        let flags = PROTOCOLS.iter().flat_map(|row| row.flags).filter(|flag| seen.insert(flag.name));
-        flags.fold(command, |command, flag| command.arg(arg(flag)))
+        flags().fold(command, |command, flag| command.arg(arg(flag)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -120,7 +118,7 @@ impl Args for RequestArgs {
     }
 }
 
-/// Flags of the protocols that apply to all requests of a set, such as `--prepared`.
+/// Flags of the protocols that apply to all requests of a set, such as `--header`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SetFlagArgs(RequestArgs);
 
@@ -149,13 +147,19 @@ impl FromArgMatches for SetFlagArgs {
 
 impl Args for SetFlagArgs {
     fn augment_args(command: Command) -> Command {
-        let flags = PROTOCOLS.iter().flat_map(|row| row.flags).filter(|flag| FLAGS_OF_SETS.contains(&flag.name));
-        flags.fold(command, |command, flag| command.arg(arg(flag)))
+        let of_sets = flags().filter(|flag| FLAGS_OF_SETS.contains(&flag.name));
+        of_sets.fold(command, |command, flag| command.arg(arg(flag)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// Returns the flags of all protocols. Protocols may have a flag in common, which occurs only once.
+fn flags() -> impl Iterator<Item = &'static Flag> {
+    let mut seen = std::collections::BTreeSet::new();
+    PROTOCOLS.iter().flat_map(|row| row.flags).filter(move |flag| seen.insert(flag.name))
 }
 
 fn arg(flag: &Flag) -> Arg {
@@ -213,6 +217,7 @@ mod tests {
         assert_eq!(applied("x --prepared", "postgres://h/db"), Ok(true));
         assert_eq!(applied("x", "postgres://h/db"), Ok(false));
         assert_eq!(applied("x", "http://h/"), Ok(false));
+        assert_eq!(applied("x -H a:b", "http://h/"), Ok(false));
         assert!(applied("x --prepared", "http://h/").unwrap_err().contains("postgres://"));
         assert!(applied("x --method PUT", "http://h/").unwrap_err().contains("--method"));
     }
