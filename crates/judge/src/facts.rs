@@ -119,14 +119,16 @@ impl<'a> Facts<'a> {
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
         let plateau = plateau(&sweep, &search, decisive);
-        let lighter =
-            |view: &View<'a>| LighterLoads::of(view, loaded(&sweep, &search, decisive), &run.at_rest, plateau);
+        let grows = plateau == Plateau::Grows && failing.is_none();
+        let lighter = |view: &View<'a>| LighterLoads::of(view, loaded(&sweep, &search, decisive), &run.at_rest, grows);
         let is_flat = matches!(plateau, Plateau::Flat { .. });
-        let upstreams = crate::upstreams::loads(&sweep, decisive, lighter, is_flat);
+        let at_a_time = crate::upstreams::at_a_time(unloaded, decisive);
+        let course = crate::upstreams::Course { is_flat, is_limited: is_flat || failing.is_some(), at_a_time };
+        let upstreams = crate::upstreams::loads(&sweep, decisive, lighter, course);
         let (upstreams, upstream_chances) = upstreams.into_iter().unzip();
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
         let waits = crate::waits::of_run(run);
-        let mut facts = Self {
+        Self {
             run,
             limits,
             unloaded,
@@ -141,9 +143,7 @@ impl<'a> Facts<'a> {
             stretch,
             refusals,
             waits,
-        };
-        crate::upstreams::settle(&mut facts);
-        facts
+        }
     }
 
     /// Returns true if the run is a search for the capacity. The advice depends on the kind of run: a search that ended
@@ -197,7 +197,12 @@ impl<'a> Facts<'a> {
 
     /// Returns the lighter loads of the run, compared with `view`: a view of the server's side in one trial.
     pub(crate) fn lighter_than(&self, view: &View<'a>) -> LighterLoads<'a> {
-        LighterLoads::of(view, self.loaded(), &self.run.at_rest, self.plateau)
+        LighterLoads::of(
+            view,
+            self.loaded(),
+            &self.run.at_rest,
+            self.plateau == Plateau::Grows && self.failing.is_none(),
+        )
     }
 
     /// Returns the client's side of [`Facts::full`].

@@ -6,7 +6,8 @@ use crate::Facts;
 use crate::client_hosts;
 use crate::evidence::{measured, quota_of_others, thread_line, throttled};
 use crate::number::{figure, percent, positive, rate, ratio};
-use crate::signals::cpu::{ServerCpu, full, plateau, queue, ran};
+use crate::signals::cpu::{ServerCpu, plateau, queue, ran};
+use crate::signals::full::full;
 use crate::signals::{Signal, chance, spread};
 use crate::single::mostly_refused;
 use crate::thresholds::{

@@ -10,9 +10,6 @@ use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE, WORKS};
 /// functions.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Two samples, minus the rounding error of their share.
-const TWO_SAMPLES: f64 = 2.0 - 1e-6;
-
 /// Name of a process, and name of a function.
 type FunctionId<'a> = (&'a str, &'a str);
 
@@ -151,7 +148,7 @@ fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
 /// Returns true if at least two samples have a function, and its share is that of a working function even at the lower
 /// end of its sampling error.
 fn is_seen_often(share: f64, samples: u64) -> bool {
-    share * samples as f64 >= TWO_SAMPLES && is_beyond(share, WORKS, samples)
+    (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
 }
 
 /// Returns true for a name in brackets: the module of a function whose name is unknown.

@@ -160,7 +160,7 @@ mod tests {
             for (name, share) in [("srv:100/101", single), ("srv:100/102", rest), ("srv:100/103", rest)] {
                 let alone = if name == "srv:100/101" { 0.97 } else { 0.0 };
                 let used = move |n: f64| if n == 1.0 { alone } else { share };
-                planted = planted.per_s(Who::Server, "thread.cpu", name, move |p| 1e6 * used(p.n));
+                planted = planted.per_s(Who::Server, "thread.cpu", name, move |p| 1e6 * used(p.n) * p.x / p.capacity);
             }
             let mut run = planted.run();
             crate::judge(&mut run);

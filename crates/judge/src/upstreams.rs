@@ -1,10 +1,8 @@
 //! Upstream services of the server: the load of each upstream at the server's limit, and the upstream that the server
 //! waits for.
 
-mod awaited;
+pub(crate) mod awaited;
 mod limit;
-
-pub(crate) use awaited::{chance, settle, waits_behind};
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
@@ -12,33 +10,54 @@ use crate::disks::{fullest, is_full, is_own};
 use crate::evidence::measured;
 use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
-use crate::single::server_of;
+use crate::single::{clients, good, r1_us, server_of};
 use crate::sweep::top;
-use crate::thresholds::{CLOSE, NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{CLOSE, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Load of an upstream, and the probability that it is at the limit that the load names; 0 without a limit.
 pub(crate) type Judged = (UpstreamLoad, f64);
 
+/// What the trials of a run show about the limit of the server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// True if throughput stopped growing.
+    pub(crate) is_flat: bool,
+    /// True if throughput stopped growing or a load missed the objective.
+    pub(crate) is_limited: bool,
+    /// Number of requests that the server handles at a time: see [`at_a_time`].
+    pub(crate) at_a_time: Option<f64>,
+}
+
+/// Returns the number of requests that the server handles at a time, without the network: the highest rate times the
+/// response time with the fewest clients, `unloaded`. Returns `None` if it is unknown, or if the lightest load already
+/// filled the server.
+pub(crate) fn at_a_time(unloaded: Option<&Trial>, decisive: Option<&Trial>) -> Option<f64> {
+    let (one, x_max) = (unloaded?, positive(good(decisive?))?);
+    let way = server_of(one).and_then(|view| view.value("connection.min_rtt")).unwrap_or(0.0).max(0.0);
+    let service_us = positive(r1_us(one)? - way)?;
+    (clients(one) <= 1.0 || good(one) < REACHED * x_max).then_some(x_max * service_us / 1e6)
+}
+
 /// Returns the load of each upstream, the nearest upstream first. The loads of the upstreams come from the trial with
 /// the most clients among the trials near the highest rate. With fewer clients, an upstream may be idle between two
-/// requests. `lighter` returns the lighter loads of the run, and `is_flat` is true if throughput stopped growing.
+/// requests. `lighter` returns the lighter loads of the run.
 pub(crate) fn loads<'a>(
     sweep: &[&'a Trial],
     decisive: Option<&'a Trial>,
     lighter: impl Fn(&View<'a>) -> LighterLoads<'a>,
-    is_flat: bool,
+    course: Course,
 ) -> Vec<Judged> {
     let most = top(sweep).last().copied().and_then(server_of);
     let Some(view) = most.or_else(|| decisive.and_then(server_of)) else { return Vec::new() };
     let lighter = lighter(&view);
-    let each = view.side.behind.iter().map(|behind| load(&view, behind, &lighter, is_flat));
+    let each = view.side.behind.iter().map(|behind| load(&view, behind, &lighter, course));
     let mut loads: Vec<Judged> = each.collect();
     loads.sort_by_key(|(load, _)| load.behind.depth);
     loads
 }
 
-fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, is_flat: bool) -> Judged {
+fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, course: Course) -> Judged {
     let own = InstanceFilter::new(&behind.processes);
     let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
@@ -54,16 +73,29 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, is_f
         threads: &threads,
         connections,
         awaited: awaited(view, behind),
+        at_a_time: course.at_a_time,
         // Requests that wait unread before the upstream show a limit, also without a plateau.
-        unseen_most: if is_flat || queue_before(view, behind, None).is_some() { 1.0 } else { CLOSE },
+        unseen_most: if course.is_limited || queue_before(view, behind, None).is_some() { 1.0 } else { CLOSE },
     };
     let limit = match throttled.is_some_and(|share| share >= THROTTLED) {
         true => Some((UpstreamLimit::Quota, 1.0)),
         false => work.limit().or_else(|| of_disk(view, &own).then_some((UpstreamLimit::Disk, 1.0))),
     };
+    // An upstream may be full because of other clients.
+    let limit = limit.filter(|_| is_awaited(view, behind, connections, course) != Some(false));
     let (limit, chance) = limit.map_or((None, 0.0), |(limit, chance)| (Some(limit), chance));
     let behind = behind.clone();
     (UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }, chance)
+}
+
+/// Returns true if most requests of the load wait for replies of an upstream. At a plateau, the connections to the
+/// upstream may be fewer than the clients, so it suffices that nearly all of these connections wait for replies.
+/// Returns `None` if the number of awaited replies is unknown.
+fn is_awaited(view: &View<'_>, behind: &Upstream, connections: Option<f64>, course: Course) -> Option<bool> {
+    let awaited = awaited(view, behind)?;
+    let of_all = ratio(awaited, view.trial.rates.concurrency).is_some_and(|share| share >= QUEUE_SHARE);
+    let of_connections = connections.is_some_and(|all| awaited > 0.0 && awaited >= NEARLY_FULL * all);
+    Some(of_all || course.is_flat && of_connections)
 }
 
 /// Returns the mean number of connections to an upstream on which a reply is awaited.

@@ -65,7 +65,7 @@ pub struct Host {
 }
 
 /// Maximum number of CPUs of a machine whose stolen time is only known as a sum.
-const MAX_CPUS: f64 = 4096.0;
+const MAX_CPUS: usize = 4096;
 
 /// Returns the program of a process instance: `nginx` for `nginx:1234`.
 pub(crate) fn program(instance: &str) -> &str {
@@ -293,7 +293,7 @@ impl<'a> View<'a> {
         if shares.is_empty() {
             shares = self.steal_of(|cpu| cpu == "total");
             let cpus = mask.map_or(self.online().unwrap_or(1.0), |mask| f64::from(mask.count_ones()));
-            shares.resize(shares.len() * cpus.clamp(1.0, MAX_CPUS) as usize, 0.0);
+            shares.resize(shares.len() * (cpus as usize).clamp(1, MAX_CPUS), 0.0);
         }
         shares.into_iter().map(|share| share.clamp(0.0, MAX_STOLEN)).collect()
     }

@@ -13,7 +13,8 @@ use crate::number::{cpus, duration, figure, grew, percent, rate, ratio};
 use crate::places::{self, Places};
 use crate::serial;
 use crate::signals::Signal;
-use crate::signals::cpu::{ServerCpu, WHATEVER, full};
+use crate::signals::cpu::{ServerCpu, WHATEVER};
+use crate::signals::full::full;
 use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED};
@@ -109,11 +110,15 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         }
         // If the server waits for a throttled upstream, no sweep is needed, because the kernel counts throttled periods
         // under any load.
-        Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && upstreams::waits_behind(facts) => {
+        Plateau::Grows | Plateau::NoResult
+            if upstreams::held(&facts.upstreams) && upstreams::awaited::waits_behind(facts) =>
+        {
             Ok(None)
         }
         // A single load level suffices also if most of its requests wait behind an upstream that is full.
-        Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && upstreams::waits_behind(facts) => Ok(None),
+        Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && upstreams::awaited::waits_behind(facts) => {
+            Ok(None)
+        }
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate.
         Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use run::Instances;
-use stats::average;
 
+use super::full::{full, full_thread};
 use super::{Signal, chance, spread};
 use crate::Facts;
 use crate::chain::Chain;
@@ -20,22 +20,6 @@ use crate::waiting::Waiting;
 
 /// Words about a thread or CPUs that are full under lighter loads, too.
 pub(crate) const WHATEVER: &str = "whatever the load, as if it polled or had other work";
-
-/// Makes a signal from a busy share of CPUs, 0 to 1. The share is divided by the share of the time for which the
-/// hypervisor gave the machine these CPUs.
-pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
-    Signal::new(name, share / view.given(), (FULL_MIDDLE, FULL_WIDTH))
-}
-
-/// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from the
-/// CPUs on which the thread may run. Which of these CPUs the thread ran on is not known. If they lost unequal times, the
-/// standard deviation over the CPUs therefore widens the signal.
-pub(crate) fn full_thread(name: &'static str, stolen: &[f64], share: f64) -> Signal {
-    let each: Vec<f64> = stolen.iter().map(|stolen| share / (1.0 - stolen)).collect();
-    let mean = if each.is_empty() { share } else { average(&each) };
-    let variance = average(&each.iter().map(|one| (one - mean).powi(2)).collect::<Vec<_>>());
-    Signal::new(name, mean, (FULL_MIDDLE, FULL_WIDTH.hypot(variance.sqrt())))
-}
 
 /// Returns the probability that the server has no CPU time left, because its CPUs or one of its threads are full.
 /// Returns `None` if the server's CPU use is unknown.
@@ -67,10 +51,10 @@ pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
 }
 
 /// Returns the greatest probability of a full thread or CPU whose use without this load is not known. Throughput that
-/// stopped growing shows a limit. Without such a plateau, only messages that wait unread at the server show a limit. If
-/// client and server share CPUs, unread messages are no evidence.
+/// stopped growing shows a limit, and so does a missed objective. Without either, only messages that wait unread at the
+/// server show a limit. If client and server share CPUs, unread messages are no evidence.
 fn most_if_unseen(facts: &Facts<'_>) -> f64 {
-    if matches!(facts.plateau, Plateau::Flat { .. }) {
+    if facts.limited() {
         return 1.0;
     }
     let waiting = Waiting::of(facts).filter(|_| !facts.shared()).map_or(0.0, |waiting| waiting.server);
@@ -173,8 +157,8 @@ impl<'a> ServerCpu<'a> {
         self.of_load(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)), self.had_room)
     }
 
-    /// Returns the probability that the load fills a thread or CPU, from the probability `full` that it is full, and the
-    /// probability `had_room` that it was not full under lighter loads.
+    /// Returns the probability that the load fills a thread or CPU, from the probability `full` that it is full, and
+    /// the probability `had_room` that it was not full under lighter loads.
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }
@@ -253,9 +237,9 @@ impl<'a> ServerCpu<'a> {
         Some(Thread { ran: found.ran.within(seen), ..found })
     }
 
-    /// Returns the probability that each thread is full, the busiest thread first. If CPUs are free, a thread that waits
-    /// for a CPU may not use them, so the wait shows a full thread. If all CPUs are full, every thread waits for a CPU.
-    /// The wait for a CPU therefore counts in proportion to the probability that CPUs are free.
+    /// Returns the probability that each thread is full, the busiest thread first. If CPUs are free, a thread that
+    /// waits for a CPU may not use them, so the wait shows a full thread. If all CPUs are full, every thread waits for
+    /// a CPU. The wait for a CPU therefore counts in proportion to the probability that CPUs are free.
     pub(crate) fn threads(&self) -> Vec<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, mask) = (1.0 - self.filled(), self.view.mask());

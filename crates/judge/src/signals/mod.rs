@@ -14,6 +14,7 @@ use crate::thresholds::FEWEST_WINDOWS;
 use crate::view::View;
 
 pub(crate) mod cpu;
+pub(crate) mod full;
 #[cfg(test)]
 mod simulated;
 

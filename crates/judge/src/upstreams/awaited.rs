@@ -1,50 +1,16 @@
-//! Decides if the requests of the measured load wait for an upstream. An upstream may be full because of other clients,
-//! and a parallel upstream may happen to use about one CPU. Neither is then the limit of the server.
-
-use run::{UpstreamLimit, UpstreamLoad};
+//! The nearest full upstream as a sign of a queue: whether requests of the measured load wait for it, and how likely it
+//! is full.
 
 use crate::Facts;
-use crate::number::ratio;
-use crate::places::Places;
 use crate::server_queue;
-use crate::sweep::Plateau;
-use crate::thresholds::{LEAST_PLACES, NEARLY_FULL, ONE_PLACE, QUEUE_SHARE};
 
-/// Removes the limits of upstreams that do not limit the server. Removes a lock if the server does not handle about one
-/// request at a time, and every limit of an upstream that few requests wait for.
-pub(crate) fn settle(facts: &mut Facts<'_>) {
-    if super::full(&facts.upstreams).is_none() {
-        return;
-    }
-    let one_at_a_time = Places::of(facts).is_some_and(|all| (LEAST_PLACES..=ONE_PLACE).contains(&all.places));
-    let is_limit = |load: &UpstreamLoad| {
-        (load.limit != Some(UpstreamLimit::Lock) || one_at_a_time) && is_awaited(facts, load) != Some(false)
-    };
-    let kept: Vec<bool> = facts.upstreams.iter().map(is_limit).collect();
-    for ((load, chance), kept) in facts.upstreams.iter_mut().zip(&mut facts.upstream_chances).zip(kept) {
-        if !kept {
-            (load.limit, *chance) = (None, 0.0);
-        }
-    }
-}
-
-/// Returns true if most requests of the load wait for replies of this upstream. At a plateau, the connections to the
-/// upstream may be fewer than the clients, so it suffices that nearly all of these connections wait for replies. Returns
-/// `None` if the number of awaited replies is unknown.
-fn is_awaited(facts: &Facts<'_>, load: &UpstreamLoad) -> Option<bool> {
-    let view = facts.crowded_server()?;
-    let awaited = super::awaited(&view, &load.behind)?;
-    let of_all = ratio(awaited, view.trial.rates.concurrency).is_some_and(|share| share >= QUEUE_SHARE);
-    let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
-    let of_connections = load.connections.is_some_and(|all| awaited > 0.0 && awaited >= NEARLY_FULL * all);
-    Some(of_all || is_flat && of_connections)
-}
-
-/// Returns true if requests of this load wait for the nearest full upstream. Without this check, an upstream that is
-/// full because of other clients would be taken for the limit.
+/// Returns true if requests of this load wait for the nearest full upstream. An upstream that few requests wait for has
+/// no limit. If the number of awaited replies is unknown, a queue must have been seen.
 pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
-    let awaited = super::full(&facts.upstreams).and_then(|full| is_awaited(facts, full));
-    awaited.unwrap_or_else(|| server_queue::seen(facts, None).is_some())
+    let is_known = |full: &run::UpstreamLoad| {
+        facts.crowded_server().is_some_and(|view| super::awaited(&view, &full.behind).is_some())
+    };
+    super::full(&facts.upstreams).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
 /// Returns the probability that the nearest full upstream is full.

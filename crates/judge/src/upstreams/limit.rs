@@ -5,9 +5,10 @@ use run::UpstreamLimit;
 use crate::lighter::{LighterLoads, busy_of};
 use crate::number::ratio;
 use crate::signals::chance;
-use crate::signals::cpu::{full, full_thread};
+use crate::signals::full::{full, full_thread};
 use crate::thresholds::{
-    FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LIKELY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD, QUEUE_SHARE,
+    FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LEAST_PLACES, LIKELY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_PLACE, ONE_THREAD,
+    QUEUE_SHARE,
 };
 use crate::view::{Task, View, busy, mask};
 
@@ -21,6 +22,8 @@ pub(super) struct Work<'v, 'a> {
     pub(super) connections: Option<f64>,
     /// Mean number of connections on which a reply is awaited; absent if unknown.
     pub(super) awaited: Option<f64>,
+    /// Number of requests that the server handles at a time; absent if unknown.
+    pub(super) at_a_time: Option<f64>,
     /// Greatest probability of a full thread or CPU whose use without this load is not known.
     pub(super) unseen_most: f64,
 }
@@ -68,8 +71,8 @@ impl Work<'_, '_> {
         self.of_load(full("", self.view, share).chance(), self.had_room(share))
     }
 
-    /// Returns the probability that all programs together fill the upstream's CPUs. The upstream is then the limit if it
-    /// uses at least half of these CPUs.
+    /// Returns the probability that all programs together fill the upstream's CPUs. The upstream is then the limit if
+    /// it uses at least half of these CPUs.
     fn shared_cpus(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0)).unwrap_or(0.0);
         match self.share() {
@@ -121,10 +124,12 @@ impl Work<'_, '_> {
 
     /// Returns the probability that a lock lets only one thread of the upstream run at a time: the upstream uses about
     /// one CPU. The CPUs must also have idle time, because a parallel upstream gets only one CPU if other programs use
-    /// the other CPUs. If several requests are handled at a time, [`super::settle`] removes this limit.
+    /// the other CPUs. The server must handle about one request at a time, because a parallel upstream may happen to
+    /// use about one CPU.
     fn lock(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
         let takes_turns = self.processes.len() == 1
+            && self.at_a_time.is_some_and(|requests| (LEAST_PLACES..=ONE_PLACE).contains(&requests))
             && (NEARLY_FULL * self.view.given()..ONE_CPU).contains(&self.used())
             && all.is_some_and(|busy| busy < FULL_MIDDLE);
         if takes_turns { self.of_load(1.0, self.had_room(self.used())) } else { 0.0 }
