@@ -71,19 +71,22 @@ fn servers_may_open_no_stream_for_requests() {
     assert_eq!(exchange.server.connection().streams().open(quinn_proto::Dir::Bi), None);
 }
 
+/// What a server does, with the ID of its control stream.
+type Act = Box<dyn FnOnce(&mut OddServer, quinn_proto::StreamId)>;
+
 /// Runs each case, and checks words of the fault and the error code.
-fn check(cases: Vec<(&str, u64, Box<dyn FnOnce(&mut OddServer, quinn_proto::StreamId)>)>) {
+fn check(cases: Vec<(&str, u64, Act)>) {
     for (words, code, act) in cases {
         let (fault, sent) = refusal(act);
         assert!(fault.contains(words) && sent == code, "{fault:?} with {sent:#x} instead of {words:?} with {code:#x}");
     }
 }
 
-fn on_control(bytes: Vec<u8>) -> Box<dyn FnOnce(&mut OddServer, quinn_proto::StreamId)> {
+fn on_control(bytes: Vec<u8>) -> Act {
     Box::new(move |server, control| server.write(control, &bytes))
 }
 
-fn on_new_stream(kind: u64, bytes: &'static [u8]) -> Box<dyn FnOnce(&mut OddServer, quinn_proto::StreamId)> {
+fn on_new_stream(kind: u64, bytes: &'static [u8]) -> Act {
     Box::new(move |server, _| {
         server.open(&[&integer(kind), bytes].concat());
     })
@@ -92,7 +95,7 @@ fn on_new_stream(kind: u64, bytes: &'static [u8]) -> Box<dyn FnOnce(&mut OddServ
 #[test]
 fn the_wrong_frame_on_the_control_stream_ends_the_connection() {
     const NOT_ALLOWED: &str = "at a place where it is not allowed";
-    let mut cases: Vec<(&str, u64, Box<dyn FnOnce(&mut OddServer, quinn_proto::StreamId)>)> = Vec::new();
+    let mut cases: Vec<(&str, u64, Act)> = Vec::new();
     for kind in [SETTINGS, DATA, HEADERS, PUSH_PROMISE, MAX_PUSH_ID, 2, 6, 8, 9] {
         cases.push((NOT_ALLOWED, 0x105, on_control(framed(kind, b""))));
     }
