@@ -52,7 +52,7 @@ fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();
     let own: Vec<&str> = server.flags.iter().map(String::as_str).collect();
-    let args = [&["find", &server.url, "--budget", "14s", "--max-connections", "64"], flags, &own].concat();
+    let args = [&["find", &server.url, "--budget", "16s", "--max-connections", "64"], flags, &own].concat();
     let run = json(binary, &args);
     println!("{test}: {}", verdict(&run));
     if others.stayed_away(test) {

@@ -126,7 +126,7 @@ fn find_finds_the_pool_of_pgbouncer() {
     let Some(server) = Postgres::start(test, &["fsync=off"]) else { return };
     let Some((_bouncer, port)) = server.pgbouncer(test, 3) else { return };
     let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
-    let run = json(binary!(), &["find", &url, "--statement", "SELECT pg_sleep(0.01)", "--budget", "20s"]);
+    let run = json(binary!(), &["find", &url, "--statement", "SELECT pg_sleep(0.01)", "--budget", "30s"]);
     let found = &run["findings"];
     let rate = num(&found["capacity"]["rate"]);
     assert!((200.0..=300.0).contains(&rate), "{}", found["capacity"]);

@@ -79,7 +79,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// Describes the cause for which requests queue inside the server, from samples of its threads. Such a server accepts
 /// no connections because its workers are busy, so a longer queue would not help.
 fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
-    let finding = waits::own_queue(&facts.waits, view)?;
+    let finding = waits::busy_workers(&facts.waits, view)?;
     Some(format!("connects wait because of a cause inside the server: {}", finding.sentence))
 }
 
@@ -388,7 +388,11 @@ mod tests {
         names
             .chain(locked.futexes.iter_mut().map(|futex| &mut futex.process))
             .for_each(|name| *name = "srv:100".into());
-        let busy = with(Some(locked));
+        let busy = with(Some(locked.clone()));
         assert_ne!(busy.id, "accept-queue", "{busy:#?}");
+        // Seen with Python: some threads wait for the interpreter's lock, and the others could take new connections.
+        locked.processes[0].threads = 32.0;
+        let contended = with(Some(locked));
+        assert_eq!(contended.id, "accept-queue", "{contended:#?}");
     }
 }

@@ -33,7 +33,7 @@ pub use sentence::headline;
 use requests::Requests;
 use stats::shares::chance_above_half;
 
-use crate::thresholds::HOLDER_SURE;
+use crate::thresholds::{HOLDER_SURE, WAIT_POOL_BUSY};
 use crate::view::{View, program};
 
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
@@ -66,6 +66,17 @@ fn is_queue(finding: &WaitFinding) -> bool {
     QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding)
 }
 
+/// Returns the first cause that keeps all workers of the server itself busy, so that the server accepts no connections.
+/// A lock counts only if nearly all threads wait for it: the thread that accepts is then one of them, or has no thread
+/// for a new connection.
+pub(crate) fn busy_workers<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
+    own_queue(findings, server).filter(|finding| match finding.cause {
+        WaitCause::WorkerPool | WaitCause::BlockingCall => true,
+        WaitCause::Lock => finding.share >= WAIT_POOL_BUSY,
+        _ => only_worker::is_only_worker(finding),
+    })
+}
+
 /// Returns the lock for which requests wait in a queue inside the server. Returns `None` if the samples show the lock's
 /// holder doing something other than computing. In a server that computes all the time, requests that wait for one lock
 /// use the CPU one at a time.
@@ -75,7 +86,7 @@ pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) 
 }
 
 /// Returns the first cause that is a queue, if this cause is inside a process of the server itself.
-pub(crate) fn own_queue<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
+fn own_queue<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let is_own = |finding: &&WaitFinding| {
         server.side.processes.iter().any(|own| [own, program(own)].contains(&finding.process.as_str()))
     };
