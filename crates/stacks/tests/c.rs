@@ -38,7 +38,7 @@ fn waiting_threads_of_each_way_to_compile_are_named() {
         assert!(has_chain(&stacks, &variable), "{flags:?} {stacks:#?}");
         assert_eq!(lock_name(&running, processes.get(running.pid()).unwrap()), ["planted_lock"; 2], "{flags:?}");
         let place = stacks.iter().flatten().find(|f| f.label() == "wait_for_planted_lock").and_then(|f| f.place());
-        assert_eq!(place.as_deref(), flags.contains(&"-g").then_some("threads.c:10"), "{flags:?}");
+        assert_eq!(place.as_deref(), flags.contains(&"-g").then_some("threads.c:11"), "{flags:?}");
     }
 }
 

@@ -45,7 +45,7 @@ fn programs_with_another_root_folder_are_named_from_their_own_files() {
         assert!(has_chain(&stacks, &["wait_for_planted_lock", "waiter"]), "{how:?} {stacks:#?}");
         assert_eq!(lock_name(&running, processes.get(running.pid()).unwrap()), ["planted_lock"; 2], "{how:?}");
         let place = stacks.iter().flatten().find(|f| f.label() == "wait_for_planted_lock").and_then(|f| f.place());
-        assert_eq!(place.as_deref(), Some("threads.c:10"), "{how:?}");
+        assert_eq!(place.as_deref(), Some("threads.c:11"), "{how:?}");
     }
 }
 

@@ -36,18 +36,13 @@ impl Running {
         self
     }
 
-    /// Waits until the main thread stays in one system call. The program enters this call shortly after it has printed
-    /// its first line.
-    fn await_main_thread(&self) {
-        let path = format!("/proc/{0}/task/{0}/syscall", self.pid());
-        let (begin, mut before) = (Instant::now(), String::new());
-        loop {
-            let now = fs::read_to_string(&path).unwrap_or_default();
-            if now == before && !now.starts_with("running") || begin.elapsed() > PATIENCE {
-                return;
-            }
-            before = now;
-            std::thread::sleep(Duration::from_millis(20));
+    /// Waits until each thread is in a system call or computes. A thread that has not yet reached its wait does neither:
+    /// on a busy machine, it can be ready to run for some time. The main thread enters its last system call shortly
+    /// after it has printed the first line.
+    fn await_places(&self) {
+        let begin = Instant::now();
+        while !tasks(self.pid()).iter().all(|task| is_in_place(task)) && begin.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
@@ -61,12 +56,26 @@ impl Running {
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
     }
 
-    /// Waits until the main thread stays in a system call. After this wait, returns where each waiting thread waits.
+    /// Waits until the threads have reached their places. After this wait, returns where each waiting thread waits.
     pub(crate) fn waits(&self) -> Vec<Wait> {
-        self.await_main_thread();
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
-        tasks.filter_map(|task| Wait::read(&task.unwrap().path())).collect()
+        self.await_places();
+        tasks(self.pid()).iter().filter_map(|task| Wait::read(task)).collect()
     }
+}
+
+/// Returns the folder of each thread in `/proc`.
+fn tasks(pid: u32) -> Vec<PathBuf> {
+    fs::read_dir(format!("/proc/{pid}/task")).unwrap().map(|task| task.unwrap().path()).collect()
+}
+
+/// Returns true if the thread stays in one system call, or has computed for longer than any thread needs to reach a
+/// wait.
+fn is_in_place(task: &Path) -> bool {
+    let read = |file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
+    let before = read("syscall");
+    std::thread::sleep(Duration::from_millis(2));
+    let computed_ns = || read("schedstat").split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
+    if before.starts_with("running") { computed_ns() > 20_000_000 } else { before == read("syscall") }
 }
 
 impl Drop for Running {

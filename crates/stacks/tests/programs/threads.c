@@ -5,6 +5,7 @@
 
 pthread_mutex_t planted_lock = PTHREAD_MUTEX_INITIALIZER;
 volatile unsigned long result;
+volatile int lock_is_held;
 
 __attribute__((noinline)) void wait_for_planted_lock(void) {
     pthread_mutex_lock(&planted_lock);
@@ -22,6 +23,7 @@ __attribute__((noinline)) void wait_with_variable_frame(int bytes) {
 
 __attribute__((noinline)) void hold_planted_lock(void) {
     pthread_mutex_lock(&planted_lock);
+    lock_is_held = 1;
     for (;;) sleep(1000);
 }
 
@@ -37,11 +39,10 @@ static void *computer(void *argument) { compute_planted_sum(); return argument; 
 int main(void) {
     pthread_t thread;
     pthread_create(&thread, 0, holder, 0);
-    usleep(50000);
+    while (!lock_is_held) usleep(1000);
     pthread_create(&thread, 0, waiter, 0);
     pthread_create(&thread, 0, variable, (void *)4L);
     pthread_create(&thread, 0, computer, 0);
-    usleep(50000);
     puts("ready");
     fflush(stdout);
     getchar();

@@ -4,9 +4,12 @@ import threading
 import time
 
 planted_lock = threading.Lock()
+lock_is_held = threading.Event()
+waiter_begins = threading.Semaphore(0)
 
 
 def wait_for_planted_lock():
+    waiter_begins.release()
     with planted_lock:
         pass
 
@@ -14,6 +17,7 @@ def wait_for_planted_lock():
 class Holder:
     def hold_planted_lock(self):
         with planted_lock:
+            lock_is_held.set()
             time.sleep(1000)
 
 
@@ -25,11 +29,11 @@ def compute_planted_sum():
 
 
 threading.Thread(target=Holder().hold_planted_lock, daemon=True).start()
-time.sleep(0.05)
+lock_is_held.wait()
 for _ in range(2):
     threading.Thread(target=wait_for_planted_lock, daemon=True).start()
+    waiter_begins.acquire()
 if len(sys.argv) > 1:
     threading.Thread(target=compute_planted_sum, daemon=True).start()
-time.sleep(0.05)
 print("ready", flush=True)
 sys.stdin.read(1)
