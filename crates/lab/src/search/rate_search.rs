@@ -97,9 +97,9 @@ impl RateSearch {
         self.seen == 0
     }
 
-    /// Returns true if a rate has failed, so a higher rate would show the server under overload.
-    pub fn has_failed(&self) -> bool {
-        self.failed.is_some()
+    /// Returns true if one rate has passed and another has failed, so the capacity has a lower and an upper bound.
+    pub fn has_bounds(&self) -> bool {
+        self.passed.is_some() && self.failed.is_some()
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
@@ -163,6 +163,6 @@ mod tests {
         search.record(&[(4000.0, true), (4800.0, false)], None);
         assert!(search.next().is_some_and(|rate| rate < 4800.0));
         search.record(&[(4000.0, true), (4382.0, true)], None);
-        assert!(search.next().is_some_and(|rate| rate > 5000.0) && !search.has_failed());
+        assert!(search.next().is_some_and(|rate| rate > 5000.0) && !search.has_bounds());
     }
 }
