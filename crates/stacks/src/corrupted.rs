@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::image::Image;
 use crate::memory::Memory;
+use crate::reading_cost::ReadingCost;
 use crate::registers::{self, Registers};
 use crate::rules::Rules;
 
@@ -74,7 +75,7 @@ fn try_program(dir: &Path, program: &Path) {
         let (mut bytes, changed) = (original.clone(), dir.join("changed"));
         corrupt(&mut bytes, &mut random);
         fs::write(&changed, &bytes).unwrap();
-        let image = Image::read(File::open(&changed).unwrap(), &changed, Path::new("/"));
+        let image = Image::read(File::open(&changed).unwrap(), &changed, Path::new("/"), &ReadingCost::default());
         readable += u64::from(image.is_some());
         image.iter().for_each(|image| use_all(image, &mut random));
     }

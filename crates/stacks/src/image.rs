@@ -1,5 +1,6 @@
 //! A program or library file: its symbols, unwinding rules and source lines.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -12,9 +13,13 @@ use crate::frame::Frame;
 use crate::go::GoTable;
 use crate::lines::Lines;
 use crate::names;
+use crate::reading_cost::ReadingCost;
 use crate::room::is_room_for;
 use crate::rules::UnwindSections;
 use crate::symbols::{Kind, Symbols};
+
+/// Maximum number of addresses whose frames are kept. Frames of further addresses are looked up each time.
+const MAX_FRAMES: usize = 1 << 14;
 
 /// A program or library file. Addresses are those in the file, before the kernel loads the file elsewhere in memory.
 pub(crate) struct Image {
@@ -25,11 +30,15 @@ pub(crate) struct Image {
     symbols: Symbols,
     files: Vec<File>,
     lines: Mutex<Option<Lines>>,
+    /// Frames that were looked up so far, by address.
+    frames: Mutex<HashMap<u64, Frame>>,
+    cost: ReadingCost,
 }
 
 impl Image {
     /// Reads a file. `root` is the root folder of the process, in which a separate file with debug information may be.
-    pub(crate) fn read(file: File, path: &Path, root: &Path) -> Option<Self> {
+    /// `cost` counts the CPU time of the look-ups in the file.
+    pub(crate) fn read(file: File, path: &Path, root: &Path, cost: &ReadingCost) -> Option<Self> {
         if !is_room_for(&file) {
             return None;
         }
@@ -57,12 +66,27 @@ impl Image {
             symbols,
             files,
             lines: Mutex::new(None),
+            frames: Mutex::new(HashMap::new()),
+            cost: cost.clone(),
         })
     }
 
     /// Returns the frame for the code at `lookup`. To get the frame of a caller, pass an address inside the caller's
     /// call instruction.
     pub(crate) fn frame(&self, lookup: u64) -> Frame {
+        let Ok(mut frames) = self.frames.lock() else { return self.find_frame(lookup) };
+        if let Some(frame) = frames.get(&lookup) {
+            return frame.clone();
+        }
+        if frames.len() >= MAX_FRAMES {
+            return self.find_frame(lookup);
+        }
+        let frame = self.cost.count(|| self.find_frame(lookup));
+        frames.insert(lookup, frame.clone());
+        frame
+    }
+
+    fn find_frame(&self, lookup: u64) -> Frame {
         let go = self.go.as_ref().and_then(|go| go.function(lookup));
         let function = match &go {
             Some(function) => Some(function.name.clone()),

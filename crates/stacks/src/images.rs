@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::image::Image;
 use crate::maps::{Mapping, VDSO};
+use crate::reading_cost::ReadingCost;
 use crate::root::open_inside;
 
 /// Maximum number of files in the cache. Each file keeps up to two descriptors open.
@@ -25,7 +26,10 @@ type Cache = HashMap<(u64, u64, u64), Option<Arc<Image>>>;
 
 /// Cache of program files that were read, shared by all processes that run these files.
 #[derive(Clone, Default)]
-pub struct Images(Arc<Mutex<Cache>>);
+pub struct Images {
+    cache: Arc<Mutex<Cache>>,
+    pub(crate) cost: ReadingCost,
+}
 
 impl Images {
     /// Creates an empty collection.
@@ -33,12 +37,18 @@ impl Images {
         Self::default()
     }
 
+    /// Returns the CPU time for reading program files and looking up their names so far, nanoseconds. The time includes
+    /// that of all clones of this collection.
+    pub fn reading_cpu_ns(&self) -> u64 {
+        self.cost.ns()
+    }
+
     /// Returns the file that `mapping` maps. `mapping` must be the first mapping of that file in process `pid`. Returns
     /// `None` if the file was replaced after the process mapped it, or if it is not a program.
     pub(crate) fn get(&self, pid: u32, mapping: &Mapping) -> Option<Arc<Image>> {
         if mapping.path == VDSO {
-            return self
-                .keep((0, 0, 0), || Image::read(kernel_library(pid, mapping)?, Path::new(VDSO), Path::new("/")));
+            let read = || Image::read(kernel_library(pid, mapping)?, Path::new(VDSO), Path::new("/"), &self.cost);
+            return self.keep((0, 0, 0), read);
         }
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
@@ -49,20 +59,20 @@ impl Images {
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;
         let metadata = file.metadata().ok()?;
         let key = (metadata.dev(), metadata.ino(), metadata.mtime_nsec() as u64 ^ metadata.mtime() as u64);
-        self.keep(key, || Image::read(file, path, Path::new(&root)))
+        self.keep(key, || Image::read(file, path, Path::new(&root), &self.cost))
     }
 
     /// Returns the kept image of a file. If no image is kept, calls `read`, keeps the result and returns it. Returns
     /// `None` for a new file if the cache is full.
     fn keep(&self, key: (u64, u64, u64), read: impl FnOnce() -> Option<Image>) -> Option<Arc<Image>> {
-        let mut images = self.0.lock().ok()?;
+        let mut images = self.cache.lock().ok()?;
         if let Some(image) = images.get(&key) {
             return image.clone();
         }
         if images.len() >= MAX_IMAGES {
             return None;
         }
-        let image = read().map(Arc::new);
+        let image = self.cost.count(read).map(Arc::new);
         images.insert(key, image.clone());
         image
     }

@@ -27,6 +27,7 @@ mod process;
 mod processes;
 mod prologue;
 mod python;
+mod reading_cost;
 mod registers;
 mod room;
 mod root;

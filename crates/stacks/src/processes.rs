@@ -26,6 +26,11 @@ impl Processes {
         Self { images, open: HashMap::new() }
     }
 
+    /// Returns the CPU time for reading program files so far: see [`Images::reading_cpu_ns`].
+    pub fn reading_cpu_ns(&self) -> u64 {
+        self.images.reading_cpu_ns()
+    }
+
     /// Returns process `pid`. The first call opens the process. Returns `None` if the process could not be opened, or
     /// if too many processes are open.
     pub fn get(&mut self, pid: u32) -> Option<&mut Process> {
@@ -33,6 +38,6 @@ impl Processes {
             return None;
         }
         let images = &self.images;
-        self.open.entry(pid).or_insert_with(|| Process::open(pid, images).ok()).as_mut()
+        self.open.entry(pid).or_insert_with(|| images.cost.count(|| Process::open(pid, images).ok())).as_mut()
     }
 }

@@ -15,6 +15,7 @@ mod futex_reader;
 mod futex_sums;
 mod monitors;
 mod names;
+mod paced;
 mod process;
 mod profile;
 mod reader;

@@ -10,38 +10,11 @@ use stacks::Images;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
 use super::names::Names;
+use super::paced::{self, Paced};
 use super::profile::ProfileSums;
 use super::reader::Reader;
 use super::round::{ConnectionSample, Round};
 use super::stacks::StackSampler;
-
-/// Share of a CPU that the sampler's rounds (readings of all threads) may use. All shares in this file, and 0.24 % for
-/// the samples of running threads, are 0.94 % of a CPU together.
-const ROUND_SHARE: f64 = 0.003;
-/// Share of a CPU that reading all connections may use.
-const CONNECTIONS_SHARE: f64 = 0.001;
-/// Share of a CPU that reading only the clients' connections may use.
-const CLIENTS_SHARE: f64 = 0.001;
-/// Share of a CPU that the search for processes may use.
-const SEARCH_SHARE: f64 = 0.0005;
-/// Share of a CPU that finding the names of futexes may use. For the first futex of a large program, the sampler reads
-/// the program's symbols, which may take tens of milliseconds.
-const NAMING_SHARE: f64 = 0.0005;
-/// Share of a CPU that reading the stacks of waiting threads may use.
-const STACK_SHARE: f64 = 0.001;
-/// Minimum pause between two rounds, nanoseconds, before a random change by up to a half. At 100 rounds a second, a
-/// wait that lasts 1 % of the time is seen about once a second.
-const MIN_ROUND_NS: f64 = 10e6;
-/// Minimum pause between two searches for processes, nanoseconds.
-const MIN_SEARCH_NS: f64 = 1e9;
-/// Minimum pause between two readings of connections, nanoseconds.
-const MIN_CONNECTIONS_NS: f64 = 50e6;
-/// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
-const MIN_STACKS_NS: f64 = 50e6;
-/// Number of first rounds with stacks whose CPU time does not lengthen the pause before the next round with stacks. The
-/// first rounds with stacks read the symbols of the programs, which takes 50 ms once. A pause in proportion to this
-/// cost would be longer than a load test.
-const FIRST_STACK_ROUNDS: u32 = 2;
 
 /// State that the sampler and its thread share.
 #[derive(Debug, Default)]
@@ -120,25 +93,6 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A task that is repeated no more often than its cost allows.
-#[derive(Debug, Default)]
-struct Paced {
-    due_ns: u64,
-}
-
-impl Paced {
-    fn is_due(&self, now_ns: u64) -> bool {
-        now_ns >= self.due_ns
-    }
-
-    /// Plans the next repetition of a task. The task took `cost_ns` of CPU time, and may use `share` of a CPU on
-    /// average.
-    fn done(&mut self, now_ns: u64, cost_ns: u64, share: f64, min_ns: f64) {
-        let pause_ns = (cost_ns as f64 / share).max(min_ns);
-        self.due_ns = now_ns.saturating_add(pause_ns as u64);
-    }
-}
-
 /// State of the sampling thread.
 struct Work {
     reader: Reader,
@@ -150,10 +104,10 @@ struct Work {
     clients: Paced,
     stacks: Option<StackSampler>,
     stack_round: Paced,
-    /// Number of rounds with stacks so far.
-    stack_rounds: u32,
     poll_due_ns: u64,
-    /// Time and CPU time of this thread at the beginning of the profile, nanoseconds.
+    /// CPU time for reading program files before this sampling, nanoseconds.
+    read_before_ns: u64,
+    /// Time and CPU time of this thread at the beginning of the profile, nanoseconds, as from [`Self::now_and_cpu_ns`].
     begin: (u64, u64),
     /// Time and CPU time of this thread at the end of the profile, nanoseconds; `None` before the end.
     end: Option<(u64, u64)>,
@@ -161,31 +115,44 @@ struct Work {
     random: u64,
 }
 
-/// Returns the time and the CPU time of this thread, nanoseconds.
-fn now_and_cpu_ns() -> (u64, u64) {
-    (monotonic_ns(), thread_cpu_ns())
-}
-
 impl Work {
     fn new(reader: Reader, images: Option<Images>) -> Self {
         let now = monotonic_ns();
-        Self {
+        let mut work = Self {
             reader,
             sums: ProfileSums::default(),
             stacks: images.is_some().then(StackSampler::new),
+            read_before_ns: images.as_ref().map_or(0, Images::reading_cpu_ns),
             names: Names::new(images.unwrap_or_default()),
             naming: Paced::default(),
             search: Paced::default(),
             connections: Paced::default(),
             clients: Paced::default(),
             stack_round: Paced::default(),
-            stack_rounds: 0,
             poll_due_ns: now,
-            begin: now_and_cpu_ns(),
+            begin: (0, 0),
             end: None,
             edges: 0,
             random: now | 1,
-        }
+        };
+        work.begin = work.now_and_cpu_ns();
+        work
+    }
+
+    /// Returns the CPU time that this sampling has used to read program files, nanoseconds. Each file is read once, so
+    /// this time is no part of the cost of further samples.
+    fn reading_ns(&self) -> u64 {
+        self.names.processes.reading_cpu_ns().saturating_sub(self.read_before_ns)
+    }
+
+    /// Returns the CPU time of this thread without the time for reading program files, nanoseconds.
+    fn cpu_ns(&self) -> u64 {
+        thread_cpu_ns().saturating_sub(self.reading_ns())
+    }
+
+    /// Returns the time, and the CPU time of this thread without the time for reading program files, nanoseconds.
+    fn now_and_cpu_ns(&self) -> (u64, u64) {
+        (monotonic_ns(), self.cpu_ns())
     }
 
     fn run(mut self, shared: &(Mutex<Shared>, Condvar)) {
@@ -218,7 +185,7 @@ impl Work {
             drop(state);
             let cost_ns = self.round();
             let jitter = 0.5 + self.random();
-            round.done(monotonic_ns(), (cost_ns as f64 * jitter) as u64, ROUND_SHARE, MIN_ROUND_NS * jitter);
+            round.done(monotonic_ns(), cost_ns, paced::ROUNDS, jitter);
         }
     }
 
@@ -237,10 +204,10 @@ impl Work {
                 stacks.forget();
                 self.poll_due_ns = 0;
             }
-            self.begin = now_and_cpu_ns();
+            self.begin = self.now_and_cpu_ns();
         } else {
             self.stacks.iter_mut().for_each(|stacks| stacks.stop(processes));
-            self.end.get_or_insert_with(now_and_cpu_ns);
+            self.end = self.end.or(Some(self.now_and_cpu_ns()));
         }
     }
 
@@ -255,26 +222,28 @@ impl Work {
 
     /// Reads the names of one futex, and the stacks of the round's waiting threads, if these tasks are due.
     fn add_stacks(&mut self, round: &Round) {
-        let Some(stacks) = &mut self.stacks else { return };
-        if self.naming.is_due(monotonic_ns()) {
-            let before = thread_cpu_ns();
-            self.names.look(round);
-            self.naming.done(monotonic_ns(), thread_cpu_ns() - before, NAMING_SHARE, 0.0);
+        if self.stacks.is_none() {
+            return;
         }
-        if self.stack_round.is_due(monotonic_ns()) {
-            let before = thread_cpu_ns();
+        let before = self.cpu_ns();
+        if self.naming.is_due(monotonic_ns()) {
+            self.names.look(round);
+            self.naming.done(monotonic_ns(), self.cpu_ns().saturating_sub(before), paced::NAMING, 1.0);
+        }
+        let before = self.cpu_ns();
+        if self.stack_round.is_due(monotonic_ns())
+            && let Some(stacks) = &mut self.stacks
+        {
             stacks.follow(&round.processes);
             stacks.add(round, &mut self.names.processes);
-            self.stack_rounds += 1;
-            let cost_ns = if self.stack_rounds > FIRST_STACK_ROUNDS { thread_cpu_ns() - before } else { 0 };
-            self.stack_round.done(monotonic_ns(), cost_ns, STACK_SHARE, MIN_STACKS_NS);
+            self.stack_round.done(monotonic_ns(), self.cpu_ns().saturating_sub(before), paced::STACKS, 1.0);
         }
     }
 
     fn find_processes(&mut self) {
         let before = thread_cpu_ns();
         self.reader.find_processes();
-        self.search.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_SEARCH_NS);
+        self.search.done(monotonic_ns(), thread_cpu_ns() - before, paced::SEARCH, 1.0);
     }
 
     /// Reads all connections, if this is due.
@@ -284,8 +253,8 @@ impl Work {
         }
         let before = thread_cpu_ns();
         let connections = self.reader.read_connections();
-        self.connections.done(monotonic_ns(), thread_cpu_ns() - before, CONNECTIONS_SHARE, MIN_CONNECTIONS_NS);
-        self.clients.done(monotonic_ns(), 0, CLIENTS_SHARE, MIN_CONNECTIONS_NS);
+        self.connections.done(monotonic_ns(), thread_cpu_ns() - before, paced::CONNECTIONS, 1.0);
+        self.clients.done(monotonic_ns(), 0, paced::CLIENTS, 1.0);
         connections
     }
 
@@ -297,7 +266,7 @@ impl Work {
         }
         let before = thread_cpu_ns();
         let clients = self.reader.read_clients();
-        self.clients.done(monotonic_ns(), thread_cpu_ns() - before, CLIENTS_SHARE, MIN_CONNECTIONS_NS);
+        self.clients.done(monotonic_ns(), thread_cpu_ns() - before, paced::CLIENTS, 1.0);
         clients
     }
 
@@ -328,9 +297,9 @@ impl Work {
     /// Returns the profile. Only the profile at the end contains the stacks, because naming them takes too long for
     /// each update of a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
-        let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(now_and_cpu_ns);
+        let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(|| self.now_and_cpu_ns());
         let seconds = (end_ns - self.begin.0) as f64 / 1e9;
-        let cpu_s = (end_cpu_ns - self.begin.1) as f64 / 1e9;
+        let cpu_s = end_cpu_ns.saturating_sub(self.begin.1) as f64 / 1e9;
         let cpu = if seconds > 0.0 { cpu_s / seconds } else { 0.0 };
         let missing = self.reader.missing().to_vec();
         if is_end && self.stacks.is_some() {
@@ -348,6 +317,7 @@ impl Work {
                     monitors.into_iter().map(|m| MonitorGroup { process: instance(m.process), ..m }).collect();
             }
         }
+        profile.setup_cpu_s = self.reading_ns() as f64 / 1e9;
         profile
     }
 

@@ -43,8 +43,12 @@ fn threads(profile: &WaitProfile) -> Table {
         let in_progress = if least == most { least } else { format!("{least} to {most}") };
         format!("Requests in progress: {in_progress}; not read yet: {}.", number(c.unread + c.queued))
     });
+    let once = match profile.setup_cpu_s {
+        0.0 => String::new(),
+        cpu_s => format!(", and {} of CPU time once to read the names in the programs", quantity(cpu_s, Unit::Seconds)),
+    };
     let cost = format!(
-        "{} in {}; cost of the sampling: {} of a CPU.",
+        "{} in {}; cost of the sampling: {} of a CPU{once}.",
         counted(profile.samples as f64, "sample"),
         counted(profile.rounds as f64, "round"),
         quantity(profile.cpu, Unit::Share)
@@ -162,6 +166,7 @@ mod tests {
             rounds: 10,
             samples: 160,
             cpu: 0.004,
+            setup_cpu_s: 0.035,
             groups: vec![group(ThreadState::Futex, "0x10", 14.7), group(ThreadState::Sleep, "", 1.0)],
             titles: vec![TitleGroup { title: "<b> UPDATE waiting".into(), processes: 6.4, ..TitleGroup::default() }],
             ..WaitProfile::default()
@@ -169,8 +174,16 @@ mod tests {
         let server = Some(Side { waits: Some(Box::new(profile)), ..Side::default() });
         let run = Run { trials: vec![Trial { server, ..Trial::default() }], ..Run::default() };
         let text = crate::render("text", &run, &crate::Style::default()).unwrap();
-        for said in ["14.7", "91.9%", "waits for the futex 0x10", "sleeps", "UPDATE waiting", "0.4% of a CPU"] {
-            assert!(text.replace(" %", "%").contains(said), "{said} is not in {text}");
+        for said in [
+            "14.7",
+            "91.9%",
+            "waits for the futex 0x10",
+            "sleeps",
+            "UPDATE waiting",
+            "0.4% of a CPU, and 35 ms of CPU time once",
+        ] {
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.replace(" %", "%").contains(said), "{said} is not in {text}");
         }
         let html = crate::render("html", &run, &crate::Style::default()).unwrap();
         assert!(!html.contains("<b> UPDATE"));

@@ -280,9 +280,14 @@ pub struct WaitProfile {
     pub rounds: u64,
     /// Number of thread samples.
     pub samples: u64,
-    /// CPU time that the sampling took per second, in CPUs.
+    /// CPU time that the sampling took per second, in CPUs, without `setup_cpu_s`. In runs of older versions, the
+    /// figure includes that time.
     #[serde(with = "Figure")]
     pub cpu: f64,
+    /// CPU time for reading the symbols and the debug information of the programs, seconds. Each file is read once, for
+    /// samplings of any length.
+    #[serde(skip_serializing_if = "crate::skip_empty::is_zero", with = "Figure")]
+    pub setup_cpu_s: f64,
     /// Sampled processes. The process with the most threads comes first.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub processes: Vec<WaitProcess>,
