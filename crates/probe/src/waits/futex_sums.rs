@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use run::{FutexKind, FutexProfile, ThreadState};
 
+use super::active_sum::ActiveSum;
 use super::names::{FutexNames, Names};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, holder_rows, largest};
@@ -55,11 +56,10 @@ struct FutexSum {
     names: BTreeSet<Arc<str>>,
     waiting: f64,
     contended: u64,
-    /// Estimated number of rounds in which threads waited while no thread with the name of a user was active.
-    unheld: f64,
-    /// For each thread whose name is also the name of a user: weighted number of rounds in which the thread was active
-    /// while users waited.
-    active: BTreeMap<u32, f64>,
+    /// Active threads in the rounds that read all threads at one moment.
+    at_once: ActiveSum,
+    /// Active threads in torn rounds, which are used only if all rounds are torn.
+    torn: ActiveSum,
     /// Number of times that each activity of the threads in `active` was seen. The numbers are used only if the owner
     /// of the futex is never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
@@ -99,7 +99,10 @@ impl FutexSums {
     /// Returns the number of remembered futexes, threads, names and activities.
     #[cfg(test)]
     pub(super) fn entries(&self) -> usize {
-        let of = |sum: &FutexSum| 1 + sum.users.len() + sum.names.len() + sum.active.len() + sum.activity.len();
+        let of = |sum: &FutexSum| {
+            let active = sum.at_once.len() + sum.torn.len();
+            1 + sum.users.len() + sum.names.len() + active + sum.activity.len()
+        };
         self.futexes.values().map(of).sum()
     }
 
@@ -155,26 +158,20 @@ impl FutexSum {
         }
         self.waiting += waiting.len() as f64 * round.weight;
         self.contended += 1;
-        let users_at_work = round
-            .threads
-            .iter()
-            .filter(|t| t.process == process && t.state.is_active() && self.names.contains(&t.name));
-        let mut at_work = 0.0;
-        for thread in users_at_work {
-            at_work += round.weight;
+        let users_at_work = self.users_at_work(process, round);
+        for thread in &users_at_work {
             if self.activity.len() < MAX_USERS {
                 *self.activity.entry(activity(thread)).or_default() += 1;
             }
-            if let Some(active) = self.active.get_mut(&thread.tid) {
-                *active += round.weight;
-            } else if self.active.len() < MAX_USERS && *room > 0 {
-                self.active.insert(thread.tid, round.weight);
-                *room -= 1;
-            }
         }
-        // A round that reads only some of the threads mostly misses the one that holds a lock. The mean of the weighted
-        // number of active threads is then the share of the time in which the lock is held.
-        self.unheld += if round.weight > 1.0 { 1.0 - at_work } else { f64::from(u8::from(at_work == 0.0)) };
+        let sum = if round.is_torn { &mut self.torn } else { &mut self.at_once };
+        sum.add(&users_at_work, round, room);
+    }
+
+    /// Returns the active threads that have the name of a user.
+    fn users_at_work<'a>(&self, process: usize, round: &'a Round) -> Vec<&'a ThreadSample> {
+        let is_user = |t: &&ThreadSample| t.process == process && t.state.is_active() && self.names.contains(&t.name);
+        round.threads.iter().filter(is_user).collect()
     }
 
     fn read(&mut self, futex: &FutexSample) {
@@ -189,14 +186,14 @@ impl FutexSum {
     fn row(&self, rounds: u64, lives: &UserRounds) -> FutexProfile {
         let part = |n: u64, of: u64| n as f64 / of.max(1) as f64;
         let holders = if self.owned > 0 { &self.holders } else { &self.activity };
-        let counted = self.active.iter().filter(|(tid, _)| self.users.contains(tid) || lives.is_short_lived(**tid));
+        let active = if self.at_once.is_empty() { &self.torn } else { &self.at_once };
         FutexProfile {
             kind: self.kind(),
             users: self.users.len() as u64,
             waiting: self.waiting / rounds.max(1) as f64,
             contended: part(self.contended, rounds),
-            unheld: (self.unheld / self.contended.max(1) as f64).clamp(0.0, 1.0),
-            active: counted.map(|(_, sum)| sum).fold(0.0, |a, b| a + b) / self.contended.max(1) as f64,
+            unheld: active.unheld(),
+            active: active.mean(|tid| self.users.contains(&tid) || lives.is_short_lived(tid)),
             owned: part(self.owned, self.readings),
             holders: holder_rows(holders),
             holder_readings: holders.values().sum(),

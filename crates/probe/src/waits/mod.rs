@@ -7,6 +7,7 @@
 //! crate `stacks` finds the names of the lock's global variable and of the waiting function. [`profile`] sums up the
 //! readings of all rounds, and reads nothing itself.
 
+mod active_sum;
 mod calls;
 mod client_sums;
 mod exchanges;

@@ -27,6 +27,10 @@ const MAX_UPSTREAMS: usize = 16;
 /// look-up takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
+/// Maximum time for which the sampler may be off the CPU while it reads the threads of a round, nanoseconds. If another
+/// program takes the CPU, it usually keeps it for a millisecond or more.
+const MAX_OFF_CPU_NS: u64 = 200_000;
+
 /// Reads the threads of the server's processes and of its upstreams' processes.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -176,6 +180,7 @@ impl Reader {
         let mut round = Round::default();
         let mut waits = Waits::new();
         let mut read = 0;
+        let begin_ns = off_cpu_ns();
         for (index, process) in self.processes.values_mut().enumerate() {
             round.processes.push(process.sample(&mut self.buffer));
             let mut reader =
@@ -184,6 +189,7 @@ impl Reader {
             read += tids.len();
             round.threads.extend(tids.into_iter().filter_map(|tid| reader.read(process, tid)));
         }
+        round.is_torn = off_cpu_ns().saturating_sub(begin_ns) > MAX_OFF_CPU_NS;
         // The processes of upstreams are searched only now and then. If the server has connected to a new upstream
         // since the last search, the thread that waits for the upstream shows the upstream's address at once.
         for thread in &round.threads {
@@ -224,4 +230,9 @@ impl Reader {
     pub(super) fn is_empty(&self) -> bool {
         self.processes.is_empty()
     }
+}
+
+/// Returns the time for which this thread was not on a CPU, counted from an arbitrary moment, nanoseconds.
+fn off_cpu_ns() -> u64 {
+    sys::clock::monotonic_ns().saturating_sub(sys::clock::thread_cpu_ns())
 }

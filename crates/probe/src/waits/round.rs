@@ -92,6 +92,9 @@ pub(super) struct Round {
     /// Number of threads that each [`ThreadSample`] stands for. The weight is above 1 if there are too many threads to
     /// read all of them in one round.
     pub(super) weight: f64,
+    /// True if the sampler lost its CPU between the readings of two threads, so the readings belong to different
+    /// moments.
+    pub(super) is_torn: bool,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,
 }

@@ -23,6 +23,7 @@ fn locked(holder: u32) -> Round {
         processes: vec![ProcessSample { pid: 7, name: "app".into(), ..ProcessSample::default() }],
         threads,
         weight: 1.0,
+        is_torn: false,
         futexes: vec![futex],
         connections: None,
     }
@@ -68,6 +69,37 @@ fn a_holder_counts_as_it_was_read_while_it_held_the_lock() {
     let found = profile(&rounds);
     assert_eq!(found.futexes[0].owned, 1.0);
     assert_eq!(found.futexes[0].holders, [HolderState { state: ThreadState::Sleep, key: String::new(), share: 1.0 }]);
+}
+
+/// Returns a round as [`locked`] does, but the futex does not store its owner.
+fn unowned(holder: u32) -> Round {
+    let mut round = locked(holder);
+    round.futexes[0] = FutexSample { kind: FutexKind::Mutex, owner: None, holder: None, ..round.futexes[0].clone() };
+    round
+}
+
+/// On a busy machine, the sampler may lose its CPU in the middle of a round. If the lock changes hands in this time,
+/// the round sees no holder.
+#[test]
+fn a_round_whose_readings_belong_to_different_moments_does_not_show_that_nobody_holds_the_lock() {
+    let torn = |is_torn| {
+        let mut round = unowned(1);
+        round.threads[0] = thread(1, ThreadState::Futex, WaitKey::Futex(LOCK));
+        Round { is_torn, ..round }
+    };
+    let seen = |rounds: Vec<Round>| {
+        let found = profile(&rounds);
+        (found.futexes[0].unheld, found.futexes[0].active)
+    };
+    let whole: Vec<Round> = (1..=4).map(unowned).collect();
+    assert_eq!(seen([whole.clone(), vec![torn(true); 4]].concat()), (0.0, 1.0));
+    assert_eq!(seen([whole.clone(), vec![torn(false); 4]].concat()), (0.5, 0.5), "rounds at one moment count");
+    // Without any round at one moment, the mean number of active threads counts: no holder in one round, two in
+    // another.
+    let mut two = Round { is_torn: true, ..unowned(1) };
+    two.threads[1] = thread(2, ThreadState::Sleep, WaitKey::None);
+    assert_eq!(seen(vec![torn(true), two]), (0.0, 1.0));
+    assert_eq!(seen(vec![torn(true); 4]), (1.0, 0.0));
 }
 
 #[test]

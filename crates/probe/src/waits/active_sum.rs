@@ -1,0 +1,61 @@
+//! Sums of the threads that are active while other threads wait for a futex.
+
+use std::collections::BTreeMap;
+
+use super::round::{Round, ThreadSample};
+
+/// Maximum number of remembered threads.
+const MAX_ACTIVE: usize = 4096;
+
+/// Sums over the rounds in which threads waited for a futex.
+#[derive(Debug, Default)]
+pub(super) struct ActiveSum {
+    rounds: u64,
+    /// Estimated number of rounds in which no thread with the name of a user was active.
+    unheld: f64,
+    /// For each thread whose name is also the name of a user: weighted number of rounds in which the thread was active.
+    active: BTreeMap<u32, f64>,
+}
+
+impl ActiveSum {
+    /// Adds a round with its active threads. At most `room` more threads may be remembered.
+    pub(super) fn add(&mut self, users_at_work: &[&ThreadSample], round: &Round, room: &mut usize) {
+        self.rounds += 1;
+        for thread in users_at_work {
+            if let Some(active) = self.active.get_mut(&thread.tid) {
+                *active += round.weight;
+            } else if self.active.len() < MAX_ACTIVE && *room > 0 {
+                self.active.insert(thread.tid, round.weight);
+                *room -= 1;
+            }
+        }
+        // A round that reads only some of the threads mostly misses the one that holds a lock. The mean of the weighted
+        // number of active threads is then the share of the time in which the lock is held. A torn round has read the
+        // threads at different moments: it may see no holder or two, but their mean number is right.
+        let at_work = users_at_work.len() as f64 * round.weight;
+        let is_mean = round.weight > 1.0 || round.is_torn;
+        self.unheld += if is_mean { 1.0 - at_work } else { f64::from(u8::from(at_work == 0.0)) };
+    }
+
+    /// Returns true if no round was added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rounds == 0
+    }
+
+    /// Returns the number of remembered threads.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.active.len()
+    }
+
+    /// Returns the share of the rounds in which no user was active, 0 to 1.
+    pub(super) fn unheld(&self) -> f64 {
+        (self.unheld / self.rounds.max(1) as f64).clamp(0.0, 1.0)
+    }
+
+    /// Returns the mean number of active threads for which `is_counted` returns true.
+    pub(super) fn mean(&self, is_counted: impl Fn(u32) -> bool) -> f64 {
+        let counted = self.active.iter().filter(|(tid, _)| is_counted(**tid));
+        counted.map(|(_, sum)| sum).fold(0.0, |a, b| a + b) / self.rounds.max(1) as f64
+    }
+}
