@@ -151,8 +151,8 @@ pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};
 pub use trial::waits::{
-    ClientConnections, FutexKind, FutexProfile, HolderState, MAX_WAIT_ROWS, PeerConnections, ThreadState, TitleGroup,
-    WaitGroup, WaitProcess, WaitProfile,
+    ClientConnections, FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread, MAX_HOLDER_ROWS,
+    MAX_WAIT_ROWS, PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, WaitProfile,
 };
 pub use trial::window::Window;
 pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};

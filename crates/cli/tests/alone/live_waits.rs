@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -105,12 +106,28 @@ fn causes(found: &Value) -> Vec<&str> {
     found["waits"].as_array().unwrap().iter().filter_map(|wait| wait["cause"].as_str()).collect()
 }
 
-fn assert_lock(found: &Value, clients: f64) {
+/// Checks that the lock is the only cause, and that its holder sleeps in `function`. The lock passes from thread to
+/// thread.
+fn assert_lock(found: &Value, clients: f64, function: &str) {
     let first = &found["waits"][0];
     assert_eq!(causes(found), ["lock"], "{found:#}");
     let threads = first["threads"].as_f64().unwrap();
     assert!(threads > 0.7 * clients && threads <= clients, "{first}");
     assert_eq!(first["holder"], "sleep", "{first}");
+    let sentence = first["sentence"].as_str().unwrap();
+    let is_told = sentence.contains("sleeps in ") || sentence.contains("of the time in ");
+    assert!(first["holder_function"].as_str().unwrap_or_default().contains(function) && is_told, "{first}");
+}
+
+/// Compiles a program in C. Returns the folder with the program, and the command that starts it.
+fn compiled(compiler: &Path, text: &str) -> (tempfile::TempDir, Command) {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, app) = (dir.path().join("app.c"), dir.path().join("app"));
+    std::fs::write(&source, text).unwrap();
+    let mut cc = Command::new(compiler);
+    cc.args(["-g", "-pthread"]).arg(&source).arg("-o").arg(&app);
+    assert!(cc.status().unwrap().success());
+    (dir, Command::new(&app))
 }
 
 fn python(what: &str) -> Option<(ChildProcess, u16)> {
@@ -150,21 +167,48 @@ mod light {
     fn a_global_lock_is_named_with_its_sleeping_holder() {
         let _alone = alone();
         let Some((server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
-        assert_lock(&waits(port, 16, "3s"), 16.0);
+        assert_lock(&waits(port, 16, "3s"), 16.0, "do_GET");
         drop(server);
         let own = served({
             let mut command = Command::new(binary!());
             command.args(["serve", "http", "--model", "blocking", "--option", "lock=10"]);
             command
         });
-        assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0);
+        assert_lock(&waits(own.addr.port(), 8, "3s"), 8.0, "sleep_until_ns");
         let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
-        let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
-        let (source, app) = (dir.path().join("app.c"), dir.path().join("app"));
-        std::fs::write(&source, C).unwrap();
-        assert!(Command::new(compiler).arg("-pthread").arg(&source).arg("-o").arg(&app).status().unwrap().success());
-        let _server = ChildProcess::listening(Command::new(&app).arg(port.to_string()), port);
-        assert_lock(&waits(port, 8, "3s"), 8.0);
+        let (_dir, mut command) = compiled(&compiler, C);
+        let port = free_port();
+        let _server = ChildProcess::listening(command.arg(port.to_string()), port);
+        assert_lock(&waits(port, 8, "3s"), 8.0, "work");
+    }
+
+    /// One thread holds the lock nearly all the time, and the threads of the clients wait for it.
+    #[test]
+    fn a_thread_that_holds_a_lock_nearly_all_the_time_is_told_by_its_name() {
+        let _alone = alone();
+        let Some(compiler) = program("cc") else { return skip("a mutex in C", "no C compiler") };
+        let hog = "static void *hog(void *arg) {
+            for (;;) {
+                pthread_mutex_lock(&planted_lock);
+                usleep(50000);
+                pthread_mutex_unlock(&planted_lock);
+                usleep(100);
+            }
+        }
+        int main(int argc, char **argv) {
+            pthread_t keeper;
+            pthread_create(&keeper, 0, hog, 0);
+            pthread_setname_np(keeper, \"keeper-3\");";
+        let source = C.replace("usleep(5000);", "").replace("int main(int argc, char **argv) {", hog);
+        let text = format!("#define _GNU_SOURCE\n{source}");
+        let (_dir, mut command) = compiled(&compiler, &text);
+        let port = free_port();
+        let _server = ChildProcess::listening(command.arg(port.to_string()), port);
+        let found = waits(port, 8, "3s");
+        let (thread, sentence) = (&found["waits"][0]["holder_thread"], found["waits"][0]["sentence"].as_str().unwrap());
+        assert_eq!(thread["name"], "keeper-3", "{:#}", found["profile"]["futexes"]);
+        let expected = format!("; its holder (thread keeper-3, ID {}) sleeps in hog", thread["id"]);
+        assert!(sentence.contains(&expected), "{sentence}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! What the holder of a lock usually does, from all samples of the holder.
+//! The holder of a lock: its thread, what it usually does, and in which function, from all samples of the holder.
 
 use std::collections::BTreeMap;
 
-use run::{FutexProfile, HolderState, ThreadState};
+use run::{FutexProfile, HolderFunction, HolderState, HolderThread, ThreadState};
 
 use stats::shares::chance_above_half;
 
@@ -24,6 +24,27 @@ pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     let of_state = counted.into_iter().filter(|holder| holder.state == state);
     let most = of_state.max_by(|a, b| a.share.total_cmp(&b.share))?;
     Some(HolderState { share: shares.get(&state).copied().unwrap_or_default(), ..most.clone() })
+}
+
+/// Returns the thread that holds a lock in most samples. Returns `None` if the lock passes from thread to thread, or if
+/// the samples are so few that chance may explain the result.
+pub(super) fn thread(futex: &FutexProfile) -> Option<HolderThread> {
+    let most = futex.holder_threads.iter().max_by_key(|thread| thread.readings)?;
+    is_most(most.readings, most.share).then(|| most.clone())
+}
+
+/// Returns the function in which holders with this activity wait in most samples. Returns `None` if no function has
+/// most samples, or if the samples are so few that chance may explain the result.
+pub(super) fn function(futex: &FutexProfile, state: ThreadState) -> Option<&HolderFunction> {
+    let of_state = futex.holder_functions.iter().filter(|function| function.state == state);
+    of_state.max_by_key(|function| function.stacks).filter(|most| is_most(most.stacks, most.share))
+}
+
+/// Returns true if `hits` samples, which are `share` of all samples, show that the true share is above one half.
+fn is_most(hits: u64, share: f64) -> bool {
+    let count = |n: f64| n.round() as u32;
+    let draws = count(hits as f64 / share.clamp(f64::MIN_POSITIVE, 1.0));
+    share >= WAIT_MOSTLY && chance_above_half(count(hits as f64), draws) >= HOLDER_SURE
 }
 
 /// Returns the usual activity of a holder. Returns `None` if no activity is usual. `shares` gives the share of the
@@ -122,5 +143,39 @@ mod tests {
         assert_eq!(found.map(|holder| holder.state), Some(ThreadState::Disk));
         let other = activity(&futex(&[(ThreadState::Futex, "0x20", 0.6), (ThreadState::Disk, "fsync", 0.4)]));
         assert_eq!(other.map(|holder| holder.state), Some(ThreadState::Futex), "the holder waits for another lock");
+    }
+
+    #[test]
+    fn a_lock_that_passes_from_thread_to_thread_has_no_single_holder() {
+        let held = |readings: &[u64]| {
+            let all: u64 = readings.iter().sum();
+            let row = |(id, n): (u32, &u64)| HolderThread {
+                name: format!("worker-{id}"),
+                id,
+                readings: *n,
+                share: *n as f64 / all as f64,
+            };
+            let holder_threads = (1..).zip(readings).map(row).collect();
+            thread(&FutexProfile { holder_threads, ..FutexProfile::default() }).map(|thread| thread.name)
+        };
+        assert_eq!(held(&[18, 2]).as_deref(), Some("worker-1"));
+        assert_eq!(held(&[2, 18]).as_deref(), Some("worker-2"), "rows in any order");
+        assert_eq!(held(&[10, 9]), None);
+        assert_eq!(held(&[2]), None, "few samples");
+        assert_eq!(held(&[]), None);
+    }
+
+    #[test]
+    fn the_function_of_a_holder_is_that_of_its_usual_activity() {
+        let row = |state, name: &str, stacks, share| HolderFunction { state, function: name.into(), stacks, share };
+        let told = |holder_functions, state| {
+            let futex = FutexProfile { holder_functions, ..FutexProfile::default() };
+            function(&futex, state).map(|row| row.function.clone())
+        };
+        let (sleep, disk) = (ThreadState::Sleep, ThreadState::Disk);
+        let rows = vec![row(disk, "write_log", 9, 0.9), row(sleep, "pause", 3, 1.0), row(disk, "other", 1, 0.1)];
+        assert_eq!(told(rows.clone(), disk).as_deref(), Some("write_log"));
+        assert_eq!(told(rows, sleep), None, "few stacks");
+        assert_eq!(told(vec![row(sleep, "a", 20, 0.4), row(sleep, "b", 20, 0.4)], sleep), None);
     }
 }

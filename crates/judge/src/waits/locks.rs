@@ -40,6 +40,8 @@ fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFin
             name: name.into(),
             function: String::new(),
             holders: Vec::new(),
+            holder_threads: Vec::new(),
+            holder_functions: Vec::new(),
             waiting,
             ..largest.clone()
         };
@@ -98,9 +100,12 @@ fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool 
 fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
     let (of, share) = part_of(profile, &futex.process, futex.waiting);
     let holder = holder::activity(futex);
+    let is_pool = futex.kind == FutexKind::Condition;
+    let holder_thread = if is_pool { None } else { holder::thread(futex) };
+    let function = holder.as_ref().filter(|_| !is_pool).and_then(|holder| holder::function(futex, holder.state));
     let object = |state| holder.as_ref().filter(|h| h.state == state).map(|h| h.key.clone()).unwrap_or_default();
     WaitFinding {
-        cause: if futex.kind == FutexKind::Condition { WaitCause::WorkerPool } else { WaitCause::Lock },
+        cause: if is_pool { WaitCause::WorkerPool } else { WaitCause::Lock },
         name: [&futex.name, &futex.function, &futex.address]
             .into_iter()
             .find(|n| !n.is_empty())
@@ -110,7 +115,10 @@ fn finding(profile: &WaitProfile, futex: &FutexProfile) -> WaitFinding {
         threads: futex.waiting,
         of,
         holder: holder.as_ref().map(|holder| holder.state),
-        holder_probable: holder.is_some() && futex.owned == 0.0,
+        holder_probable: (holder.is_some() || holder_thread.is_some()) && futex.owned == 0.0,
+        holder_thread,
+        holder_function: function.map(|known| known.function.clone()).unwrap_or_default(),
+        holder_function_share: function.map(|known| known.share),
         function: futex.function.clone(),
         holder_call: object(ThreadState::Disk),
         peer: object(ThreadState::Peer),

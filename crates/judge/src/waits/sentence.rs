@@ -22,11 +22,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
     let who = format!("{} of {} {counted} of {process}", number(*threads), number(*of));
     match finding.cause {
         WaitCause::Lock => {
-            let probably = if finding.holder_probable { "probably " } else { "" };
-            let held = finding
-                .holder
-                .map(|state| format!("; its holder {probably}{}", does(state, object)))
-                .unwrap_or_default();
+            let held = lock_holder(finding, object);
             let lock = match finding.function.as_str() {
                 "" if is_of_runtime(name) => name.clone(),
                 function if is_of_runtime(name) => format!("{name} in {function}"),
@@ -121,6 +117,24 @@ fn database(session: SessionState, finding: &WaitFinding) -> String {
     let place = if event.is_empty() { format!("({name})") } else { format!("({event}) in {}", short(name)) };
     let [waiting, all] = [*threads, *of].map(number);
     format!("{waiting} of {all} backends of {process} wait for {what} {place}{}", holder(finding))
+}
+
+/// Returns a clause on the holder of a lock: its thread, what it does, and in which function. `object` is what the
+/// holder waits for. The clause is empty if nothing is known.
+fn lock_holder(finding: &WaitFinding, object: &str) -> String {
+    let probably = if finding.holder_probable { "probably " } else { "" };
+    let thread = finding.holder_thread.as_ref().map(|thread| format!("thread {}, ID {}", thread.name, thread.id));
+    let Some(state) = finding.holder else {
+        return thread.map(|thread| format!("; its holder is {probably}{thread}")).unwrap_or_default();
+    };
+    let thread = thread.map(|thread| format!(" ({thread})")).unwrap_or_default();
+    let function = match (finding.holder_function.as_str(), finding.holder_function_share.map(percent)) {
+        ("", _) => String::new(),
+        (function, Some(share)) if share != percent(1.0) => format!(", {share} of the time in {function}"),
+        (function, _) if state == ThreadState::Disk => format!(", called in {function}"),
+        (function, _) => format!(" in {function}"),
+    };
+    format!("; its holder{thread} {probably}{}{function}", does(state, object))
 }
 
 /// Returns a clause on the holder of a database's lock: what it does, and for how long it has had the lock.

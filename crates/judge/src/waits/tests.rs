@@ -1,8 +1,8 @@
 //! Made-up profiles with a known cause of waiting, and profiles of idle servers, in which no cause may be found.
 
 use run::{
-    ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,
-    WaitGroup, WaitProcess, WaitProfile,
+    ClientConnections, FutexKind, FutexProfile, HolderFunction, HolderState, HolderThread, TaskGroup, TaskState,
+    ThreadState, WaitCause, WaitFinding, WaitGroup, WaitProcess, WaitProfile,
 };
 
 use super::{headline, waits};
@@ -81,6 +81,54 @@ fn a_lock_whose_waiters_hold_requests_is_named_with_its_holder() {
         let expected = format!("14.7 of 16 threads of app:7 wait for one lock (0x10); its holder {probably}sleeps.");
         assert_eq!(said, expected);
     }
+}
+
+#[test]
+fn a_lock_is_told_with_the_thread_and_the_function_of_its_holder() {
+    let row = |state, function: &str, share| HolderFunction { state, function: function.into(), stacks: 40, share };
+    let told = |kind, thread_share, function: HolderFunction| {
+        let mut profile = locked(kind);
+        let futex = &mut profile.futexes[0];
+        futex.holders[0].state = function.state;
+        futex.holders[0].key = if function.state == ThreadState::Disk { "fsync of /log".into() } else { String::new() };
+        futex.holder_threads =
+            vec![HolderThread { name: "worker-3".into(), id: 812, readings: 60, share: thread_share }];
+        futex.holder_functions = vec![function];
+        let found = waits(&profile, &[]).remove(0);
+        let clause = found.sentence.split_once("; ").map(|(_, clause)| clause.to_string()).unwrap_or_default();
+        (found, clause)
+    };
+    let owned = FutexKind::OwnedMutex;
+    let (found, clause) = told(owned, 0.9, row(ThreadState::Sleep, "pause (app.c:9)", 1.0));
+    assert_eq!(clause, "its holder (thread worker-3, ID 812) sleeps in pause (app.c:9)");
+    assert_eq!((found.holder_function.as_str(), found.holder_function_share), ("pause (app.c:9)", Some(1.0)));
+    assert_eq!(found.holder_thread.map(|thread| (thread.name, thread.id)), Some(("worker-3".into(), 812)));
+    let (_, clause) = told(FutexKind::Mutex, 0.9, row(ThreadState::Sleep, "pause", 1.0));
+    assert_eq!(clause, "its holder (thread worker-3, ID 812) probably sleeps in pause");
+    // The lock passes from thread to thread, so only the function is told.
+    let (found, clause) = told(owned, 0.2, row(ThreadState::Disk, "write_log (fsync.c:15)", 1.0));
+    assert_eq!(clause, "its holder waits for the disk in fsync of /log, called in write_log (fsync.c:15)");
+    assert_eq!(found.holder_thread, None);
+    let (_, clause) = told(owned, 0.2, row(ThreadState::Disk, "write_log", 0.8));
+    assert_eq!(clause, "its holder waits for the disk in fsync of /log, 80 % of the time in write_log");
+    let (_, clause) = told(owned, 0.2, row(ThreadState::Sleep, "pause", 0.4));
+    assert_eq!(clause, "its holder sleeps");
+}
+
+#[test]
+fn a_holder_that_does_one_thing_and_another_is_told_by_its_thread() {
+    let mut profile = locked(FutexKind::OwnedMutex);
+    let futex = &mut profile.futexes[0];
+    let holder = |state, share| HolderState { state, share, ..HolderState::default() };
+    futex.holders =
+        vec![holder(ThreadState::Sleep, 0.4), holder(ThreadState::Disk, 0.3), holder(ThreadState::OnCpu, 0.3)];
+    futex.holder_threads = vec![HolderThread { name: "flusher".into(), id: 9, readings: 60, share: 0.9 }];
+    let found = waits(&profile, &[]).remove(0);
+    assert!(
+        found.sentence.ends_with("wait for one lock (0x10); its holder is thread flusher, ID 9"),
+        "{}",
+        found.sentence
+    );
 }
 
 /// On a busy machine, the holder of a lock often waits for a CPU after a flush.

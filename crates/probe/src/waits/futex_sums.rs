@@ -7,6 +7,8 @@ use std::sync::Arc;
 use run::{FutexKind, FutexProfile, ThreadState};
 
 use super::active_sum::ActiveSum;
+use super::holder_functions::Held;
+use super::holder_threads::HolderThreads;
 use super::names::{FutexNames, Names};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, holder_rows, largest};
@@ -67,6 +69,11 @@ struct FutexSum {
     readings: u64,
     owned: u64,
     holders: BTreeMap<(ThreadState, WaitKey), u64>,
+    /// Threads that owned the futex.
+    owners: HolderThreads,
+    /// Threads that were the only active user while others waited. These threads are used only if the owner of the
+    /// futex is never known.
+    only_active: HolderThreads,
 }
 
 /// Sums for each futex, by process ID and address.
@@ -100,8 +107,9 @@ impl FutexSums {
     #[cfg(test)]
     pub(super) fn entries(&self) -> usize {
         let of = |sum: &FutexSum| {
+            let holders = sum.owners.len() + sum.only_active.len();
             let active = sum.at_once.len() + sum.torn.len();
-            1 + sum.users.len() + sum.names.len() + active + sum.activity.len()
+            1 + sum.users.len() + sum.names.len() + active + sum.activity.len() + holders
         };
         self.futexes.values().map(of).sum()
     }
@@ -116,6 +124,24 @@ impl FutexSums {
         self.futexes.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
+    /// Returns the threads that hold a lock in this round while other threads wait for the lock, those of the lock with
+    /// most waiting threads first.
+    pub(super) fn holders<'a>(&self, round: &'a Round) -> Vec<Held<'a>> {
+        let mut held = Vec::new();
+        for (id, waiting) in round.futex_waiters() {
+            let Some(first) = waiting.first() else { continue };
+            let Some(sum) = self.futexes.get(&id).filter(|sum| sum.is_shared()) else { continue };
+            let owner = round.futexes.iter().find(|f| (f.process, f.address) == (first.process, id.1));
+            let holder = match sum.owned {
+                0 => sum.only_user_at_work(&sum.users_at_work(first.process, round), round),
+                _ => owner.and_then(|futex| futex.holder.as_ref()),
+            };
+            held.extend(holder.map(|holder| (waiting.len(), Held { futex: id, holder })));
+        }
+        held.sort_by_key(|(waiting, _)| std::cmp::Reverse(*waiting));
+        held.into_iter().map(|(_, held)| held).collect()
+    }
+
     /// Returns the profiles of the futexes for which at least two threads waited, the futex with most waiting threads
     /// first. `of` returns a process's name and the number of rounds that show the process.
     pub(super) fn rows(
@@ -126,13 +152,13 @@ impl FutexSums {
     ) -> Vec<FutexProfile> {
         let shared = self.futexes.iter().filter(|(_, sum)| sum.is_shared());
         let row = |((pid, address), sum): (&(u32, u64), &FutexSum)| {
-            let FutexNames { global: name, function, kind } = names.of(*pid, *address);
+            let FutexNames { global: name, function, kind, holders: holder_functions } = names.of(*pid, *address);
             let (process, rounds) = of(&sum.process);
             let mut row = sum.row(rounds, lives);
             if row.kind == FutexKind::Unknown {
                 row.kind = kind;
             }
-            FutexProfile { process, address: address_text(*address), name, function, ..row }
+            FutexProfile { process, address: address_text(*address), name, function, holder_functions, ..row }
         };
         largest(shared.map(row).collect(), |row| row.waiting)
     }
@@ -164,6 +190,9 @@ impl FutexSum {
                 *self.activity.entry(activity(thread)).or_default() += 1;
             }
         }
+        if let Some(holder) = self.only_user_at_work(&users_at_work, round) {
+            self.only_active.add(holder);
+        }
         let sum = if round.is_torn { &mut self.torn } else { &mut self.at_once };
         sum.add(&users_at_work, round, room);
     }
@@ -174,18 +203,27 @@ impl FutexSum {
         round.threads.iter().filter(is_user).collect()
     }
 
+    /// Returns the only active user, which probably holds the lock while others wait. A torn round and a round that
+    /// reads only some of the threads do not show that no other thread was active.
+    fn only_user_at_work<'a>(&self, at_work: &[&'a ThreadSample], round: &Round) -> Option<&'a ThreadSample> {
+        let [only] = at_work else { return None };
+        (!round.is_torn && round.weight <= 1.0 && self.users.contains(&only.tid)).then_some(*only)
+    }
+
     fn read(&mut self, futex: &FutexSample) {
         self.readings += 1;
         *self.kinds.entry(futex.kind).or_default() += 1;
         self.owned += u64::from(futex.owner.is_some());
         if let Some(holder) = &futex.holder {
             *self.holders.entry(activity(holder)).or_default() += 1;
+            self.owners.add(holder);
         }
     }
 
     fn row(&self, rounds: u64, lives: &UserRounds) -> FutexProfile {
         let part = |n: u64, of: u64| n as f64 / of.max(1) as f64;
-        let holders = if self.owned > 0 { &self.holders } else { &self.activity };
+        let is_owned = self.owned > 0;
+        let holders = if is_owned { &self.holders } else { &self.activity };
         let active = if self.at_once.is_empty() { &self.torn } else { &self.at_once };
         FutexProfile {
             kind: self.kind(),
@@ -197,6 +235,7 @@ impl FutexSum {
             owned: part(self.owned, self.readings),
             holders: holder_rows(holders),
             holder_readings: holders.values().sum(),
+            holder_threads: if is_owned { self.owners.rows() } else { self.only_active.rows() },
             ..FutexProfile::default()
         }
     }

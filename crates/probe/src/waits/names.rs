@@ -6,10 +6,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use run::FutexKind;
+use run::{FutexKind, HolderFunction};
 use stacks::{Frame, Images, Processes};
 use sys::remote_memory;
 
+use super::holder_functions::{Held, HolderFunctions};
+use super::own_function::own_function;
 use super::round::{Round, ThreadSample};
 
 /// Minimum number of rounds in which at least two threads waited for a futex before stacks are read for the futex.
@@ -25,12 +27,6 @@ const MAX_GLOBALS: usize = 256;
 const MAX_COUNTED: usize = 1024;
 /// Number of bytes of a stack that are copied in one system call. The rest of a stack is copied when needed.
 const STACK_BYTES: usize = 4096;
-
-/// Beginnings of the names of modules whose functions wait on behalf of their callers: the C library and its thread
-/// library.
-const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
-/// Name prefixes of functions that wait on behalf of their callers, in the libraries of Rust and C++.
-const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
 /// Maximum number of innermost frames that are searched for a function of [`WAITING_FUNCTIONS`].
 const MAX_LIBRARY_FRAMES: usize = 6;
@@ -64,19 +60,22 @@ pub(super) struct FutexNames {
     pub(super) function: String,
     /// Kind of object that the library's function waits for.
     pub(super) kind: FutexKind,
+    /// Functions in which holders waited, the most frequent first.
+    pub(super) holders: Vec<HolderFunction>,
 }
 
 /// Names of futexes that were found so far.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) processes: Processes,
+    pub(super) holders: HolderFunctions,
     futexes: BTreeMap<(u32, u64), Named>,
 }
 
 impl Names {
     /// Creates an empty collection that uses the program files in `images`, which were read before.
     pub(super) fn new(images: Images) -> Self {
-        Self { processes: Processes::with_images(images), futexes: BTreeMap::new() }
+        Self { processes: Processes::with_images(images), ..Self::default() }
     }
 
     /// Increases the number of rounds of each futex for which at least two threads wait in this round.
@@ -129,9 +128,14 @@ impl Names {
             true => process.python_stack(thread.tid).unwrap_or_default(),
             false => native,
         };
-        if let Some(function) = waiting_function(&frames) {
+        if let Some(function) = own_function(&frames) {
             *named.functions.entry(function).or_default() += 1;
         }
+    }
+
+    /// Reads the stacks of threads that hold a lock.
+    pub(super) fn read_holders(&mut self, held: &[Held<'_>]) {
+        self.holders.read(held, &mut self.processes);
     }
 
     /// Finds the global variables at the addresses in `futexes`. A lock may spread its waiters over several futexes, so
@@ -148,8 +152,12 @@ impl Names {
 
     /// Returns the known facts about a futex.
     pub(super) fn of(&self, pid: u32, address: u64) -> FutexNames {
-        let Some(named) = self.futexes.get(&(pid, address)) else { return FutexNames::default() };
+        let holders = self.holders.rows((pid, address));
+        let Some(named) = self.futexes.get(&(pid, address)) else {
+            return FutexNames { holders, ..FutexNames::default() };
+        };
         FutexNames {
+            holders,
             global: named.global.clone().unwrap_or_default(),
             function: most(&named.functions).unwrap_or_default(),
             kind: most(&named.kinds).unwrap_or_default(),
@@ -173,26 +181,13 @@ fn awaited_kind(frames: &[Frame]) -> Option<FutexKind> {
     functions.take(MAX_LIBRARY_FRAMES).find_map(kind_of)
 }
 
-/// Returns the innermost function that does not merely wait on behalf of its caller (see [`LIBRARIES`] and
-/// [`WRAPPERS`]), with its file and line.
-fn waiting_function(frames: &[Frame]) -> Option<String> {
-    let is_own = |frame: &&Frame| {
-        let function = frame.function.as_deref().unwrap_or_default();
-        let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
-        let wrapper = WRAPPERS.iter().any(|name| function.trim_start_matches('<').starts_with(name));
-        !function.is_empty() && !library && !wrapper
-    };
-    frames.iter().find(is_own).map(Frame::label_and_place)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::round::{ProcessSample, WaitKey};
     use super::*;
 
-    fn frame(function: Option<&str>, module: &str, line: Option<u32>) -> Frame {
-        let file = line.map(|_| "/srv/app.c".into());
-        Frame { function: function.map(Into::into), module: module.into(), file, line }
+    fn frame(function: &str, module: &str) -> Frame {
+        Frame { function: Some(function.into()), module: module.into(), file: None, line: None }
     }
 
     /// Returns a round of this process. `waiting` are the numbers of threads that wait for each of two futexes.
@@ -218,22 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn the_function_that_calls_the_library_is_told() {
-        let frames = [
-            frame(Some("pthread_mutex_lock"), "libc.so.6", None),
-            frame(None, "app", None),
-            frame(Some("<std::sync::Mutex<T>>::lock"), "app", None),
-            frame(Some("handle"), "app", Some(41)),
-            frame(Some("main"), "app", Some(7)),
-        ];
-        assert_eq!(waiting_function(&frames).as_deref(), Some("handle (app.c:41)"));
-        assert_eq!(waiting_function(&frames[..3]), None);
-    }
-
-    #[test]
     fn the_library_s_function_tells_what_a_thread_waits_for() {
-        let kind =
-            |function| awaited_kind(&[frame(Some("syscall"), "libc.so.6", None), frame(Some(function), "", None)]);
+        let kind = |function| awaited_kind(&[frame("syscall", "libc.so.6"), frame(function, "")]);
         assert_eq!(kind("<std::sys::sync::condvar::futex::Condvar>::wait"), Some(FutexKind::Condition));
         assert_eq!(kind("std::sys::unix::locks::futex_condvar::Condvar::wait"), Some(FutexKind::Condition));
         assert_eq!(kind("<std::sys::sync::mutex::futex::Mutex>::lock_contended"), Some(FutexKind::Mutex));

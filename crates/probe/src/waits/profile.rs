@@ -8,6 +8,7 @@ use run::{PeerConnections, ThreadState, TitleGroup, WaitGroup, WaitProcess, Wait
 
 use super::client_sums::ClientSums;
 use super::futex_sums::{FutexSums, UserRounds};
+use super::holder_functions::Held;
 use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
@@ -201,6 +202,11 @@ impl ProfileSums {
     /// Returns the process and the address of each futex for which at least two threads waited.
     pub(super) fn shared_futexes(&self) -> impl Iterator<Item = (u32, u64)> {
         self.futexes.shared()
+    }
+
+    /// Returns the threads that hold a lock in this round, those of the lock with most waiting threads first.
+    pub(super) fn holders<'a>(&self, round: &'a Round) -> Vec<Held<'a>> {
+        self.futexes.holders(round)
     }
 
     /// Returns the profile of all rounds.

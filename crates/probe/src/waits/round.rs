@@ -25,6 +25,8 @@ pub(super) struct ThreadSample {
     pub(super) tid: u32,
     /// Name of the thread, with each number replaced by `#`.
     pub(super) name: Arc<str>,
+    /// Name of the thread with its numbers.
+    pub(super) full_name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
     /// For a thread that runs or is ready to run: share of this running and ready time that the thread spent on a CPU,
@@ -112,7 +114,7 @@ impl Round {
     }
 }
 
-/// Replaces each number in an untrusted name by `#`, makes the name safe to show, and limits its length.
+/// Replaces each number in an untrusted name by `#`, makes the name safe to show, and limits its length, characters.
 pub(super) fn pattern(text: &str, max_chars: usize) -> Arc<str> {
     let mut out = String::new();
     let mut in_number = false;

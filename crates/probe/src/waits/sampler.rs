@@ -9,6 +9,7 @@ use run::{MonitorGroup, WaitProfile};
 use stacks::Images;
 use sys::clock::{monotonic_ns, thread_cpu_ns};
 
+use super::holder_functions::HolderFunctions;
 use super::names::Names;
 use super::paced::{self, Paced};
 use super::profile::ProfileSums;
@@ -104,6 +105,7 @@ struct Work {
     clients: Paced,
     stacks: Option<StackSampler>,
     stack_round: Paced,
+    holders: Paced,
     poll_due_ns: u64,
     /// CPU time for reading program files before this sampling, nanoseconds.
     read_before_ns: u64,
@@ -129,6 +131,7 @@ impl Work {
             connections: Paced::default(),
             clients: Paced::default(),
             stack_round: Paced::default(),
+            holders: Paced::default(),
             poll_due_ns: now,
             begin: (0, 0),
             end: None,
@@ -198,7 +201,8 @@ impl Work {
             self.sums = ProfileSums::default();
             // A pause that follows from a reading in the warm-up could last longer than a short measurement, so pauses
             // from the warm-up end here.
-            (self.connections, self.stack_round) = Default::default();
+            (self.connections, self.stack_round, self.holders) = Default::default();
+            self.names.holders = HolderFunctions::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
                 stacks.forget();
@@ -220,10 +224,16 @@ impl Work {
         }
     }
 
-    /// Reads the names of one futex, and the stacks of the round's waiting threads, if these tasks are due.
+    /// Reads the stacks of threads that hold a lock, the names of one futex, and the stacks of the round's waiting
+    /// threads, if these tasks are due. The holders come first, because a lock may soon have another holder.
     fn add_stacks(&mut self, round: &Round) {
         if self.stacks.is_none() {
             return;
+        }
+        let before = self.cpu_ns();
+        if self.holders.is_due(monotonic_ns()) {
+            self.names.read_holders(&self.sums.holders(round));
+            self.holders.done(monotonic_ns(), self.cpu_ns().saturating_sub(before), paced::HOLDERS, 1.0);
         }
         let before = self.cpu_ns();
         if self.naming.is_due(monotonic_ns()) {

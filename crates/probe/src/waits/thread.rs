@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use run::visible;
+
 use crate::reread_file::reread;
 use crate::text::{number, words};
 
@@ -23,7 +25,11 @@ pub(super) struct Thread {
     /// File `schedstat`, opened when the thread is first seen running, because most threads of a server only wait. The
     /// outer `None` means that the file was not opened yet, and the inner `None` that opening it failed.
     schedstat: Option<Option<File>>,
+    /// Name with `#` in place of each number. A thread without its own name has the process's name, which keeps its
+    /// numbers.
     pub(super) name: Arc<str>,
+    /// Name with its numbers.
+    pub(super) full_name: Arc<str>,
     /// Name of the thread's process.
     process: Arc<str>,
     /// ID of the thread in the process's own PID namespace, which may differ from the host's.
@@ -45,10 +51,13 @@ impl Thread {
         is_new: bool,
     ) -> io::Result<Self> {
         let own_id = if other_pid_namespace { own_id(folder).unwrap_or(tid) } else { tid };
+        let syscall = File::open(folder.join("syscall"))?;
+        let (name, full_name) = names(folder, process);
         Ok(Self {
-            syscall: File::open(folder.join("syscall"))?,
+            syscall,
             schedstat: None,
-            name: name(folder, process),
+            name,
+            full_name,
             process: process.clone(),
             own_id,
             age: 0,
@@ -65,7 +74,7 @@ impl Thread {
     ) -> io::Result<Option<Blocked>> {
         self.age += 1;
         if self.age == 2 || self.age.is_multiple_of(NAME_ROUNDS) {
-            self.name = name(&folder(), &self.process);
+            (self.name, self.full_name) = names(&folder(), &self.process);
         }
         Ok(calls::parse(reread(&self.syscall, buffer)?))
     }
@@ -87,11 +96,15 @@ impl Thread {
     }
 }
 
-/// Returns a thread's name. A thread without its own name has the process's name, in which this function keeps numbers.
-fn name(folder: &Path, process: &Arc<str>) -> Arc<str> {
+/// Returns a thread's name, first with `#` in place of each number, and then with its numbers.
+fn names(folder: &Path, process: &Arc<str>) -> (Arc<str>, Arc<str>) {
     let text = std::fs::read(folder.join("comm")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    if text.trim_end() == &**process { process.clone() } else { pattern(&text, MAX_NAME_CHARS) }
+    if text.trim_end() == &**process {
+        return (process.clone(), process.clone());
+    }
+    let full: String = visible(text.trim()).chars().take(MAX_NAME_CHARS).collect();
+    (pattern(&text, MAX_NAME_CHARS), full.into())
 }
 
 /// Returns the thread's ID in its innermost PID namespace.

@@ -43,7 +43,7 @@ impl ThreadReader<'_> {
                 return None;
             }
         };
-        let name = thread.name.clone();
+        let (name, full_name) = (thread.name.clone(), thread.full_name.clone());
         let on_cpu = if blocked == Blocked::Running { thread.on_cpu(folder, self.buffer) } else { None };
         let (state, key) = match blocked {
             Blocked::Running => (ThreadState::OnCpu, WaitKey::None),
@@ -51,7 +51,7 @@ impl ThreadReader<'_> {
             Blocked::InCall { number, arguments, .. } => self.in_call(process.pid, number, arguments),
         };
         let stack = if let Blocked::InCall { stack, .. } = blocked { stack } else { (0, 0) };
-        Some(ThreadSample { process: self.index, tid, name, state, key, on_cpu, stack })
+        Some(ThreadSample { process: self.index, tid, name, full_name, state, key, on_cpu, stack })
     }
 
     fn in_call(&mut self, pid: u32, number: u64, [a, b, c, ..]: [u64; 5]) -> (ThreadState, WaitKey) {

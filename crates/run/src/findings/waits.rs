@@ -63,6 +63,16 @@ pub struct WaitFinding {
     /// threads that use the lock were active.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holder_probable: bool,
+    /// Thread that holds the lock in most samples; absent if unknown, or if the lock passes from thread to thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder_thread: Option<crate::HolderThread>,
+    /// Function in which the holder waits in most samples, with its file and line if known; empty if unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub holder_function: String,
+    /// Share of the samples of waiting holders that are in `holder_function`, 0 to 1; absent if the function is
+    /// unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder_function_share: Option<f64>,
     /// System call in which the holder waits for a disk, with its file; empty for other activities.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub holder_call: String,

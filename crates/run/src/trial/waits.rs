@@ -10,6 +10,10 @@ use crate::skip_empty;
 /// the largest rows.
 pub const MAX_WAIT_ROWS: usize = 64;
 
+/// Maximum number of threads, and maximum number of functions, in the lists of a lock's holders. Only the largest row
+/// decides; the further rows show by how much.
+pub const MAX_HOLDER_ROWS: usize = 4;
+
 /// Activity of a thread in one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -154,6 +158,38 @@ pub struct HolderState {
     pub share: f64,
 }
 
+/// A thread that held a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct HolderThread {
+    /// Name of the thread.
+    pub name: String,
+    /// ID of the thread on its host.
+    pub id: u32,
+    /// Number of readings in which this thread held the lock.
+    pub readings: u64,
+    /// Share of these readings in all readings with a known holder, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+}
+
+/// A function in which threads waited while they held a lock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct HolderFunction {
+    /// Activity of the threads.
+    pub state: ThreadState,
+    /// Innermost function of the program itself, with its file and line if known.
+    pub function: String,
+    /// Number of stacks in which a holder had this activity in this function.
+    pub stacks: u64,
+    /// Share of these stacks in all stacks of holders with this activity, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+}
+
 /// A futex for which at least two threads waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -198,6 +234,14 @@ pub struct FutexProfile {
     /// Number of readings from which `holders` was computed; 0 if unknown.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub holder_readings: u64,
+    /// Threads that held the lock most often, at most [`MAX_HOLDER_ROWS`]. If the futex never had a known owner, the
+    /// holder is the only active thread that uses the futex.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub holder_threads: Vec<HolderThread>,
+    /// Functions in which holders waited most often, at most [`MAX_HOLDER_ROWS`]. The stack of a computing holder
+    /// cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
+    pub holder_functions: Vec<HolderFunction>,
 }
 
 /// Processes that have the same title. Programs such as PostgreSQL set their process title to their current work.
@@ -330,6 +374,8 @@ impl WaitProfile {
             [&mut futex.process, &mut futex.address, &mut futex.name, &mut futex.function]
                 .into_iter()
                 .chain(futex.holders.iter_mut().map(|holder| &mut holder.key))
+                .chain(futex.holder_threads.iter_mut().map(|holder| &mut holder.name))
+                .chain(futex.holder_functions.iter_mut().map(|holder| &mut holder.function))
                 .for_each(&mut change);
         }
         self.titles.iter_mut().flat_map(|t| [&mut t.process, &mut t.title]).for_each(&mut change);

@@ -1,4 +1,4 @@
-use run::{FutexKind, HolderState, MAX_WAIT_ROWS};
+use run::{FutexKind, HolderState, HolderThread, MAX_WAIT_ROWS};
 
 use super::super::round::FutexSample;
 use super::*;
@@ -6,7 +6,8 @@ use super::*;
 const LOCK: u64 = 0x5000;
 
 fn thread(tid: u32, state: ThreadState, key: WaitKey) -> ThreadSample {
-    ThreadSample { tid, name: "worker-#".into(), state, key, ..ThreadSample::default() }
+    let full_name = format!("worker-{tid}").into();
+    ThreadSample { tid, name: "worker-#".into(), full_name, state, key, ..ThreadSample::default() }
 }
 
 /// Returns a round of four threads: one holds a lock and sleeps, and the other three wait for the lock.
@@ -100,6 +101,29 @@ fn a_round_whose_readings_belong_to_different_moments_does_not_show_that_nobody_
     two.threads[1] = thread(2, ThreadState::Sleep, WaitKey::None);
     assert_eq!(seen(vec![torn(true), two]), (0.0, 1.0));
     assert_eq!(seen(vec![torn(true); 4]), (1.0, 0.0));
+}
+
+#[test]
+fn the_thread_that_holds_a_lock_is_told_by_its_owner_or_as_the_only_active_user() {
+    let rounds = |round: fn(u32) -> Round| [vec![round(2), round(3)], vec![round(1); 8]].concat();
+    let first = |rounds: &[Round]| profile(rounds).futexes[0].holder_threads.first().cloned();
+    let most = |share| Some(HolderThread { name: "worker-1".into(), id: 1, readings: 8, share });
+    assert_eq!(first(&rounds(locked)), most(0.8));
+    // In the first round, thread 2 was not known to use the lock.
+    assert_eq!(first(&rounds(unowned)), most(8.0 / 9.0));
+    let hidden = |change: fn(&mut Round)| {
+        let mut rounds = rounds(unowned);
+        rounds.iter_mut().for_each(change);
+        first(&rounds)
+    };
+    assert_eq!(hidden(|round| round.is_torn = true), None);
+    assert_eq!(hidden(|round| round.weight = 2.0), None, "further threads were not read");
+    assert_eq!(hidden(|round| round.threads.push(thread(9, ThreadState::Disk, WaitKey::None))), None, "two are active");
+    let stranger = vec![unowned(9); 8].into_iter().map(|mut round| {
+        round.threads.push(thread(9, ThreadState::Sleep, WaitKey::None));
+        round
+    });
+    assert_eq!(first(&stranger.collect::<Vec<_>>()), None, "it never waited for the lock");
 }
 
 #[test]

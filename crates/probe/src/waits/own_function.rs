@@ -1,0 +1,44 @@
+//! Finds the function of the program itself in a stack.
+
+use stacks::Frame;
+
+/// Beginnings of the names of modules whose functions wait on behalf of their callers: the C library and its thread
+/// library.
+const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
+/// Name prefixes of functions that wait on behalf of their callers, in the libraries of Rust and C++.
+const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
+
+/// Returns the innermost function that does not merely wait on behalf of its caller (see [`LIBRARIES`] and
+/// [`WRAPPERS`]), with its file and line.
+pub(super) fn own_function(frames: &[Frame]) -> Option<String> {
+    let is_own = |frame: &&Frame| {
+        let function = frame.function.as_deref().unwrap_or_default();
+        let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
+        let wrapper = WRAPPERS.iter().any(|name| function.trim_start_matches('<').starts_with(name));
+        !function.is_empty() && !library && !wrapper
+    };
+    frames.iter().find(is_own).map(Frame::label_and_place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(function: Option<&str>, module: &str, line: Option<u32>) -> Frame {
+        let file = line.map(|_| "/srv/app.c".into());
+        Frame { function: function.map(Into::into), module: module.into(), file, line }
+    }
+
+    #[test]
+    fn the_function_that_calls_the_library_is_told() {
+        let frames = [
+            frame(Some("pthread_mutex_lock"), "libc.so.6", None),
+            frame(None, "app", None),
+            frame(Some("<std::sync::Mutex<T>>::lock"), "app", None),
+            frame(Some("handle"), "app", Some(41)),
+            frame(Some("main"), "app", Some(7)),
+        ];
+        assert_eq!(own_function(&frames).as_deref(), Some("handle (app.c:41)"));
+        assert_eq!(own_function(&frames[..3]), None);
+    }
+}
