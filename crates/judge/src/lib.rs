@@ -187,6 +187,7 @@ pub fn judge_so_far(run: &mut Run) {
         proof,
         waits,
         hot,
+        waiting: waits::waiting_functions(run),
         span_growth: spans::growth(run, &picks),
         what_if: Vec::new(),
         repeats,

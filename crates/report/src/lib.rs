@@ -60,7 +60,7 @@ pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));
-    let stacks = run.sampled_stacks().map(|stacks| pages::stack_blocks(&stacks, &run.findings.hot)).unwrap_or_default();
+    let stacks = run.sampled_stacks().map(|stacks| pages::stack_blocks(&stacks, &run.findings)).unwrap_or_default();
     let databases = run.sampled_databases().iter().flat_map(pages::database_blocks);
     let blocks = further.chain(blocks).chain(databases).chain(stacks).collect();
     let sections = vec![Section::new("waits", "", Weight::First, blocks)];

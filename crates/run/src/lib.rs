@@ -67,7 +67,7 @@ pub use findings::streams::{StreamFinding, StreamSign};
 pub use findings::trust::{TimeSpent, Trust};
 pub use findings::users::UsersFinding;
 pub use findings::usl::usl_rate;
-pub use findings::waits::{WaitCause, WaitFinding};
+pub use findings::waits::{WaitCause, WaitFinding, WaitingFunction};
 pub use findings::what_if::{Change, LoadPoint, Resource, ResourceNeed, WhatIf};
 pub use plan::Plan;
 pub use plan::address::Address;

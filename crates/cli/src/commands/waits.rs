@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use run::{Address, DatabaseProfile, HotFunction, Plan, Run, WaitFinding, WaitProfile};
+use run::{Address, DatabaseProfile, HotFunction, Plan, Run, WaitFinding, WaitProfile, WaitingFunction};
 
 use super::watch::listener;
 use crate::args::{BehindArgs, ServerHostArgs, units};
@@ -50,6 +50,7 @@ pub(crate) struct Args {
 struct Answer<'a> {
     waits: &'a [WaitFinding],
     hot: &'a [HotFunction],
+    waiting: &'a [WaitingFunction],
     profile: &'a WaitProfile,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     databases: &'a [DatabaseProfile],
@@ -91,9 +92,11 @@ fn print(run: &Run, json: bool) -> anyhow::Result<Exit> {
             )
         }));
     };
-    let (waits, hot) = (&run.findings.waits, &run.findings.hot);
+    let run::Findings { waits, hot, waiting, .. } = &run.findings;
     match json {
-        true => output::print(&(serde_json::to_string_pretty(&Answer { waits, hot, profile, databases })? + "\n"))?,
+        true => {
+            output::print(&(serde_json::to_string_pretty(&Answer { waits, hot, waiting, profile, databases })? + "\n"))?
+        }
         false => {
             let headline = judge::headline(profile, waits);
             output::print(&report::render_waits(run, &headline, &output::style()))?;

@@ -4,6 +4,7 @@
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, cause_of};
+use super::functions;
 use super::only_worker;
 use super::pools;
 use super::requests::Requests;
@@ -63,7 +64,7 @@ fn waits_in_calls(
         return Some(workers);
     }
     if process.epoll && idle < WAIT_FEW && demand >= threads + WAIT_QUEUE && per_process <= 1.0 + WAIT_FEW {
-        let function = only_worker::waiting_function(profile, process);
+        let function = functions::mostly_in(profile, process);
         let blocked = WaitFinding { function, ..finding(WaitCause::BlockingCall, threads, key.clone()) };
         return Some(only_worker::with_holder(blocked, state, &key));
     }

@@ -14,6 +14,7 @@ mod connection_limit;
 mod databases;
 mod event_loop;
 mod explain;
+mod functions;
 mod holder;
 mod locks;
 mod monitors;
@@ -28,6 +29,7 @@ use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, WaitCause, WaitFindin
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
 pub(crate) use explain::{EVIDENCE, WordOrder, evidence, explain};
+pub(crate) use functions::of_run as waiting_functions;
 pub use sentence::headline;
 
 use requests::Requests;

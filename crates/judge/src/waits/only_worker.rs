@@ -1,40 +1,13 @@
 //! A server whose only worker is blocked while more requests wait. The worker is one process with one thread, and
 //! without an event loop.
 
-use std::collections::BTreeMap;
-
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::{Activity, cause_of};
+use super::functions;
 use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
-use crate::view::program;
-
-/// Functions of the C library that only make a system call. The caller of a function that only makes a system call says
-/// more about the wait.
-const SYSTEM_CALLS: &[&str] = &[
-    "accept",
-    "clock_nanosleep",
-    "connect",
-    "fdatasync",
-    "fsync",
-    "libc_recv",
-    "nanosleep",
-    "poll",
-    "ppoll",
-    "pread",
-    "pwrite",
-    "read",
-    "recv",
-    "recvfrom",
-    "select",
-    "send",
-    "sleep",
-    "syscall",
-    "usleep",
-    "write",
-];
 
 /// Returns the wait of the only worker. Returns `None` if the worker is not mostly blocked, or if no requests wait for
 /// the worker. The worker's parent may be an additional process.
@@ -54,7 +27,7 @@ pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: 
         process: process.process.clone(),
         threads,
         of: process.threads,
-        function: waiting_function(profile, process),
+        function: functions::mostly_in(profile, process),
         share: threads.min(1.0),
         ..WaitFinding::default()
     };
@@ -103,31 +76,6 @@ pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -
     let object = |of| if state == of { key.to_string() } else { String::new() };
     let (peer, holder_call) = (object(ThreadState::Peer), object(ThreadState::Disk));
     WaitFinding { holder: Some(state), peer, holder_call, ..finding }
-}
-
-/// Returns the function in which the blocked threads of a process mostly wait. Returns an empty text if no function has
-/// at least half of the blocked threads.
-pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> String {
-    let stacks = profile.stacks.iter().flat_map(|stacks| &stacks.waiting).filter(|sum| sum.weight > 0.0);
-    let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
-    let mut all = 0.0;
-    for sum in stacks {
-        let Some((name, frames)) = sum.stack.split_once(';') else { continue };
-        if name == program(&process.process) || name == process.process {
-            all += sum.weight;
-            *functions.entry(own_function(frames)).or_default() += sum.weight;
-        }
-    }
-    let most = functions.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
-    most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map(|(function, _)| function.into()).unwrap_or_default()
-}
-
-/// Returns the innermost function of a stack that does more than a system call. Returns an empty text if no function
-/// that does more than a system call has a name. `frames` are separated by semicolons, the outermost first.
-fn own_function(frames: &str) -> &str {
-    let is_call = |name: &str| SYSTEM_CALLS.contains(&name.trim_start_matches('_'));
-    let is_own = |name: &&str| !name.is_empty() && !name.starts_with('[') && !is_call(name);
-    frames.rsplit(';').find(is_own).unwrap_or_default()
 }
 
 #[cfg(test)]

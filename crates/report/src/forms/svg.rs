@@ -9,7 +9,7 @@ use crate::{Block, Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
     let profile = run.sampled_stacks().ok_or(ReportError::NoStacks)?;
-    let blocks = stack_blocks(&profile, &run.findings.hot);
+    let blocks = stack_blocks(&profile, &run.findings);
     let flames: Vec<&Flame> =
         blocks.iter().filter_map(|block| if let Block::Flame(flame) = block { Some(flame) } else { None }).collect();
     if flames.is_empty() { Err(ReportError::NoStacks) } else { Ok(flame_picture(&flames)) }

@@ -90,6 +90,9 @@ pub struct Findings {
     /// Functions with the largest shares of the server's CPU time, the largest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hot: Vec<crate::HotFunction>,
+    /// Functions in which most threads of the server wait, the one with most threads first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<crate::WaitingFunction>,
     /// Kind of span whose self time grows most with the load, if the server sent spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_growth: Option<crate::SpanGrowth>,

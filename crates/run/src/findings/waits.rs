@@ -101,3 +101,21 @@ pub struct WaitFinding {
     /// The finding in one sentence.
     pub sentence: String,
 }
+
+/// A function in which threads of a server wait.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WaitingFunction {
+    /// Name of the process.
+    pub process: String,
+    /// Innermost function of the program itself, which called the function that waits; if none is known, the name of
+    /// the library's function, or of its module in brackets.
+    pub function: String,
+    /// Mean number of threads that wait in the function, without idle threads.
+    #[serde(with = "Figure")]
+    pub threads: f64,
+    /// Share of these threads in all waiting threads, 0 to 1.
+    #[serde(with = "Figure")]
+    pub share: f64,
+}

@@ -1,0 +1,252 @@
+//! Functions in which threads wait, from the stacks of waiting threads.
+
+use std::collections::BTreeMap;
+
+use run::{Run, WaitProcess, WaitProfile, WaitingFunction};
+
+use crate::thresholds::WAIT_MOSTLY;
+use crate::view::program;
+
+/// Maximum number of functions in the list.
+const MAX_FUNCTIONS: usize = 10;
+
+/// Functions of the C library that only make a system call, or only start a thread. Their callers say more about the
+/// wait. The names are without leading underscores, `libc_` and `_nocancel`.
+const SYSTEM_CALLS: &[&str] = &[
+    "accept",
+    "accept4",
+    "clock_nanosleep",
+    "clone",
+    "clone3",
+    "connect",
+    "epoll_pwait",
+    "epoll_wait",
+    "fdatasync",
+    "fsync",
+    "nanosleep",
+    "poll",
+    "ppoll",
+    "pread",
+    "pread64",
+    "pselect",
+    "pwrite",
+    "pwrite64",
+    "read",
+    "readv",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "select",
+    "send",
+    "sendmsg",
+    "sendto",
+    "sleep",
+    "start_call_main",
+    "start_main",
+    "start_thread",
+    "usleep",
+    "wait4",
+    "waitid",
+    "waitpid",
+    "write",
+    "writev",
+];
+
+/// Beginnings of the names of functions that wait for a lock, a condition variable or a timer on behalf of their
+/// callers: in the C libraries, in the libraries of Rust, C++, Go, node and Ruby, and in the JVM. Sources: glibc nptl
+/// and sysdeps/nptl, musl src/thread, libuv src/unix/thread.c, HotSpot share/runtime and os/posix.
+const WAITS: &[&str] = &[
+    "alloc::",
+    "cnd_",
+    "core::",
+    "do_futex_wait",
+    "futex_",
+    "internal/",
+    "lll_",
+    "mtx_",
+    "native_cond_",
+    "new_sem_",
+    "os::PlatformEvent::",
+    "parking_lot",
+    "pthread_",
+    "rb_native_cond_",
+    "runtime.",
+    "sem_",
+    "std::",
+    "sync.",
+    "syscall",
+    "time.Sleep",
+    "timedwait",
+    "uv_barrier_",
+    "uv_cond_",
+    "uv_mutex_",
+    "uv_rwlock_",
+    "uv_sem_",
+    "ObjectMonitor::",
+    "ObjectSynchronizer::",
+    "Parker::",
+    "PlatformEvent::",
+    "PlatformMonitor::",
+    "Runtime1::monitorenter",
+    "SharedRuntime::",
+    "Unsafe_Park",
+];
+
+/// Modules whose functions wait on behalf of their callers, in the form that stacks give to functions without a name.
+const MODULES: &[&str] = &["[libc.", "[libc-", "[libpthread", "[ld-"];
+
+/// Returns the functions of the run in which most threads wait.
+pub(crate) fn of_run(run: &Run) -> Vec<WaitingFunction> {
+    run.sampled_waits().map(waiting).unwrap_or_default()
+}
+
+/// Returns the functions in which most threads wait, the one with most threads first.
+fn waiting(profile: &WaitProfile) -> Vec<WaitingFunction> {
+    let mut functions: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for (process, frames, weight) in stacks(profile) {
+        *functions.entry((process, responsible_function(frames))).or_default() += weight;
+    }
+    let all: f64 = functions.values().sum();
+    let row = |((process, function), threads): ((&str, &str), f64)| WaitingFunction {
+        process: process.into(),
+        function: function.into(),
+        threads,
+        share: threads / all,
+    };
+    let mut rows: Vec<WaitingFunction> = functions.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.threads.total_cmp(&a.threads));
+    rows.truncate(MAX_FUNCTIONS);
+    rows
+}
+
+/// Returns the function in which the blocked threads of a process mostly wait. Returns an empty text if no function has
+/// at least half of the blocked threads.
+pub(super) fn mostly_in(profile: &WaitProfile, process: &WaitProcess) -> String {
+    let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut all = 0.0;
+    for (name, frames, weight) in stacks(profile) {
+        if name == program(&process.process) || name == process.process {
+            all += weight;
+            *functions.entry(named_function(frames).unwrap_or_default()).or_default() += weight;
+        }
+    }
+    let most = functions.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map(|(function, _)| function.into()).unwrap_or_default()
+}
+
+/// Returns the process, the functions and the weight of each stack of waiting threads. The functions are separated by
+/// semicolons, the outermost first.
+fn stacks(profile: &WaitProfile) -> impl Iterator<Item = (&str, &str, f64)> {
+    let sums = profile.stacks.iter().flat_map(|stacks| &stacks.waiting);
+    let usable = sums.filter(|sum| sum.weight.is_finite() && sum.weight > 0.0);
+    usable.filter_map(|sum| sum.stack.split_once(';').map(|(process, frames)| (process, frames, sum.weight)))
+}
+
+/// Returns the innermost function with a name that does not only wait on behalf of its caller.
+fn named_function(frames: &str) -> Option<&str> {
+    frames.rsplit(';').find(|name| !name.starts_with('[') && is_own(name))
+}
+
+/// Returns the innermost function that does not only wait on behalf of its caller. A function without a name is given
+/// by its module in brackets. If all functions of the stack only wait, returns the one that says most about the wait.
+fn responsible_function(frames: &str) -> &str {
+    let own = frames.rsplit(';').find(|name| is_own(name));
+    let waits = || frames.rsplit(';').find(|name| !is_system_call(name));
+    own.or_else(waits).unwrap_or_else(|| frames.rsplit(';').next().unwrap_or(frames))
+}
+
+/// Returns true for a function that does more than wait on behalf of its caller.
+fn is_own(name: &str) -> bool {
+    let bare = bare(name);
+    let is_wait = WAITS.iter().any(|start| bare.starts_with(start));
+    let is_library = MODULES.iter().any(|module| name.starts_with(module));
+    !bare.is_empty() && !is_wait && !is_library && !is_system_call(name)
+}
+
+/// Returns true for a function that only makes a system call or starts a thread.
+fn is_system_call(name: &str) -> bool {
+    let bare = bare(name);
+    name == "_start" || bare == "syscall" || SYSTEM_CALLS.contains(&bare)
+}
+
+/// Returns a function's name without the marks that C libraries add to it.
+fn bare(name: &str) -> &str {
+    let name = name.trim_start_matches(['_', '<']);
+    let name = name.strip_prefix("GI_").unwrap_or(name).trim_start_matches('_');
+    let name = name.strip_prefix("libc_").unwrap_or(name);
+    name.strip_suffix("_nocancel").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{StackProfile, StackSum};
+
+    use super::super::tests::process;
+    use super::*;
+
+    fn profile(stacks: &[(&str, f64)]) -> WaitProfile {
+        let sum = |(stack, weight): &(&str, f64)| StackSum { stack: (*stack).into(), weight: *weight };
+        let stacks = StackProfile { waiting: stacks.iter().map(sum).collect(), ..StackProfile::default() };
+        WaitProfile { stacks: Some(stacks), ..process(4.0, &[]) }
+    }
+
+    fn first(stack: &str) -> String {
+        waiting(&profile(&[(stack, 1.0)])).remove(0).function
+    }
+
+    /// Stacks of loadline's own server, of C, C++, Go and Java programs, with and without names.
+    #[test]
+    fn the_first_function_of_the_program_is_named_instead_of_system_calls_and_locks() {
+        for (stack, function) in [
+            (
+                "app;main;serve;planted_lock;<std::sys::sync::mutex::futex::Mutex>::lock_contended;syscall",
+                "planted_lock",
+            ),
+            (
+                "app;start_thread;serve;write_log;___pthread_mutex_lock;__lll_lock_wait;__GI___lll_lock_wait",
+                "write_log",
+            ),
+            ("app;main;take;pthread_cond_wait@@GLIBC_2.3.2;__futex_abstimed_wait_common", "take"),
+            ("app;main;rest;__GI___clock_nanosleep;clock_nanosleep", "rest"),
+            ("app;main;std::mutex::lock();pthread_mutex_lock", "main"),
+            (
+                "app;net/http.(*conn).serve;main.underLock;sync.(*Mutex).Lock;internal/sync.(*Mutex).lockSlow",
+                "main.underLock",
+            ),
+            (
+                "java;LSync:::slow;ObjectMonitor::enter(JavaThread*);os::PlatformEvent::park();pthread_cond_wait",
+                "LSync:::slow",
+            ),
+            ("app;main;[app];pthread_cond_wait", "[app]"),
+            ("app;main;accept_loop;[libc.so.6];__libc_accept", "accept_loop"),
+            ("app;main;readers;pthread_rwlock_rdlock", "readers"),
+        ] {
+            assert_eq!(first(stack), function, "{stack}");
+        }
+    }
+
+    #[test]
+    fn a_stack_without_an_own_function_says_what_it_waits_for() {
+        let pool = "app;clone3;start_thread;std::thread::start;<std::sys::sync::condvar::futex::Condvar>::wait;syscall";
+        assert_eq!(first(pool), "<std::sys::sync::condvar::futex::Condvar>::wait");
+        assert_eq!(first("app;clone3;syscall"), "syscall");
+    }
+
+    #[test]
+    fn threads_are_added_up_by_function() {
+        let rows = waiting(&profile(&[
+            ("app;main;slow;pthread_mutex_lock", 11.0),
+            ("app;main;slow;sem_wait", 4.0),
+            ("app;main;idle;pthread_cond_wait", 5.0),
+            ("db;main;slow;fsync", f64::NAN),
+        ]));
+        let row = |function: &str, threads| WaitingFunction {
+            process: "app".into(),
+            function: function.into(),
+            threads,
+            share: threads / 20.0,
+        };
+        assert_eq!(rows, [row("slow", 15.0), row("idle", 5.0)]);
+        assert!(waiting(&WaitProfile::default()).is_empty());
+    }
+}
