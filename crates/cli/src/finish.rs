@@ -18,12 +18,19 @@ pub(crate) struct Ends {
     /// Number of lines that are already on the screen, to print only the short answer. `None` to print the whole
     /// report.
     pub(crate) used: Option<usize>,
+    /// True to print the table of the server's threads, and their functions, after the short answer.
+    pub(crate) threads: bool,
 }
 
 impl Ends {
     /// Returns the options for printing the short answer or, with `--verbose`, the whole report.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
-        Self { kept, json: out.json, json_lines: false, used: (!out.verbose).then_some(used) }
+        Self { kept, json: out.json, json_lines: false, used: (!out.verbose).then_some(used), threads: false }
+    }
+
+    /// Sets the option that prints the table of the server's threads.
+    pub(crate) fn with_threads(self, threads: bool) -> Self {
+        Self { threads, ..self }
     }
 
     /// If the run printed lines of JSON, sets the option for a last line of JSON.
@@ -38,10 +45,23 @@ impl Ends {
 
     fn text(&self, run: &Run) -> anyhow::Result<String> {
         Ok(match self.used {
-            Some(used) => report::brief(run, &output::style(), LINES.saturating_sub(used)),
+            Some(used) => {
+                let brief = report::brief(run, &output::style(), LINES.saturating_sub(used));
+                let threads = Some(run).filter(|_| self.threads).and_then(threads).unwrap_or_default();
+                [brief, threads].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+            }
             None => report::render("text", run, &output::style())?,
         })
     }
+}
+
+/// Returns the table of the server's threads, as `loadline waits` prints it. The title is the cause for which threads
+/// wait, unless the verdict has said so. Returns `None` if no threads were sampled.
+fn threads(run: &Run) -> Option<String> {
+    let (profile, findings) = (run.sampled_waits()?, &run.findings);
+    let is_said = findings.waits.first().is_some_and(|first| findings.bottleneck.sentence.contains(&first.sentence));
+    let title = if is_said { "Threads of the server".into() } else { judge::headline(profile, &findings.waits) };
+    Some(report::render_waits(run, &title, &output::style()))
 }
 
 /// Maximum number of printed lines for a run whose result has no summary of a few lines. Lines that are already on the
@@ -99,5 +119,32 @@ fn status(run: &Run) -> Exit {
         _ if run.interrupted => Exit::Interrupted,
         Some(_) => Exit::Failed,
         None => Exit::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{Side, ThreadState, Trial, WaitFinding, WaitGroup, WaitProcess, WaitProfile};
+
+    use super::*;
+
+    #[test]
+    fn the_table_of_the_threads_follows_the_answer_and_repeats_no_sentence() {
+        let group = WaitGroup { thread: "worker-#".into(), state: ThreadState::Sleep, ..WaitGroup::default() };
+        let processes = vec![WaitProcess { process: "app:7".into(), threads: 4.0, ..WaitProcess::default() }];
+        let profile = WaitProfile { rounds: 9, processes, groups: vec![group], ..WaitProfile::default() };
+        let server = Some(Side { waits: Some(Box::new(profile)), ..Side::default() });
+        let mut run = Run { trials: vec![Trial { server, ..Trial::default() }], ..Run::default() };
+        let sentence = "4 of 4 threads of app:7 sleep".to_string();
+        run.findings.waits = vec![WaitFinding { sentence: sentence.clone(), ..WaitFinding::default() }];
+        let ends = |threads| Ends { kept: None, json: false, json_lines: false, used: Some(0), threads };
+        let text = |run: &Run, threads| ends(threads).text(run).unwrap();
+        assert!(!text(&run, false).contains("worker-#"));
+        let table = text(&run, true);
+        assert!(table.contains("worker-#") && table.contains(&format!("{sentence}.")), "{table}");
+        run.findings.bottleneck.sentence = format!("{sentence}; it is full");
+        let table = text(&run, true);
+        assert!(table.contains("worker-#") && !table.contains(&format!("{sentence}.")), "{table}");
+        assert!(!text(&Run::default(), true).contains("Threads"));
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     screen.planned(&format!("lab {}", args.name), planned_s);
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
-    finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None })
+    finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None, threads: false })
 }
 
 /// Puts the hosts that the user named into the plan. Real hosts have their own network, so a plan with real hosts has

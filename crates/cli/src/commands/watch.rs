@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Time between two samples of the counters [default: 500ms]
     #[arg(long, value_name = "TIME", value_parser = units::seconds)]
     interval: Option<f64>,
-    /// Also sample the threads of the server, and show what they wait for
+    /// Also sample the threads of the server, and show what they wait for, as `loadline waits` does
     #[arg(long)]
     waits: bool,
     /// Sample these threads without their stacks
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut screen = Screen::watching(&args.out, &args.see, args.duration, &format!("loadline watch {whom}{place}"))?;
     let result = lab::watch_server(plan, args.port.map(Address::Inet), kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
-    finish::ended(result, &Ends::of(&args.out, kept, used).seen(&args.see))
+    finish::ended(result, &Ends::of(&args.out, kept, used).seen(&args.see).with_threads(args.waits))
 }
 
 /// Parses the port or the address of the server to watch. A bare port means a listener at any address of this machine.

@@ -52,6 +52,30 @@ fn an_externally_loaded_server_is_watched_and_unknown_facts_are_stated() {
 }
 
 #[test]
+fn a_watch_of_the_threads_prints_the_same_table_as_waits() {
+    let server = serve(binary!(), 0, &[]);
+    let port = server.addr.port().to_string();
+    let lines = |args: &[&str]| -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let command = [args, &["--port", &port, "--duration", "1s"]].concat();
+        let output =
+            Command::new(binary!()).args(&command).current_dir(dir.path()).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim().into()).collect()
+    };
+    // The columns are as wide as their longest words, so the spaces differ.
+    let words = |line: &String| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let waits = lines(&["waits"]);
+    let heading = waits.iter().find(|line| line.contains("activity")).map(words).expect("a heading");
+    let idle = |lines: &[String]| lines.iter().any(|line| line.contains("idle: waits for"));
+    let has_heading = |lines: &[String]| lines.iter().any(|line| words(line) == heading);
+    let (with, without) = (lines(&["watch", "--waits"]), lines(&["watch"]));
+    assert!(idle(&waits) && idle(&with) && has_heading(&with), "{heading:?} is not in {with:#?}");
+    assert!(with.iter().any(|line| line.contains("cost of the sampling")), "{with:#?}");
+    assert!(!idle(&without) && !has_heading(&without), "{without:#?}");
+}
+
+#[test]
 fn a_killed_watch_keeps_its_samples() {
     let server = serve(binary!(), 0, &[]);
     let dir = tempfile::tempdir().unwrap();
