@@ -147,6 +147,41 @@ fn a_computing_event_loop_is_serial() {
     assert_eq!(causes(&found), ["serial-cpu"], "{found:#}");
 }
 
+/// A computing function shows up only in stacks, so without stacks no function is known.
+#[test]
+fn without_stacks_no_function_is_told_and_no_stack_is_kept() {
+    let _alone = alone();
+    let mut command = Command::new(binary!());
+    command.args(["serve", "http", "--model", "blocking", "--option", "spin=500"]);
+    let own = served(command);
+    let (port, dir) = (own.addr.port(), tempfile::tempdir().unwrap());
+    let _load = loaded(port, 4);
+    let port = port.to_string();
+    let args = ["waits", "--port", &port, "--duration", "2s"];
+    let found = json(binary!(), &args);
+    let hot = found["hot"].to_string();
+    assert!(
+        hot.contains("planted_spin") && found["profile"]["stacks"].is_object(),
+        "{:#}",
+        found["profile"]["missing"]
+    );
+    let found = json(binary!(), &[&args[..], &["--no-stacks"]].concat());
+    assert_eq!((found["hot"].as_array().map(Vec::len), found["waiting"].as_array().map(Vec::len)), (Some(0), Some(0)));
+    assert!(
+        found["profile"]["rounds"].as_u64().unwrap() > 0 && !found.to_string().contains("planted_spin"),
+        "{found:#}"
+    );
+    let out = dir.path().join("run");
+    let watch =
+        ["watch", "--port", &port, "--duration", "2s", "--waits", "--no-stacks", "--out", out.to_str().unwrap()];
+    let said = testkit::loadline(binary!(), &watch);
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    for file in std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+        assert!(!text.contains("planted_spin") && !text.contains("\"stacks\":{"), "{}", file.display());
+    }
+}
+
 /// Servers that wait.
 mod light {
     use super::*;
