@@ -190,7 +190,7 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
                 at_once: false,
                 files: if host.is_remote() { files.clone() } else { BTreeMap::new() },
                 fine,
-                detailed: setup.watched || snapshots::is_stretched(load.plan.duration_s),
+                detailed: setup.watched || snapshots::is_stretched(&load.plan),
             };
             tasks.push(Task { host, name, spec });
         }

@@ -12,7 +12,7 @@ const INSTANCES: usize = 20;
 /// Generates the reports of a load of this many hours.
 fn load(hours: u64) -> Progress {
     let mut progress = Progress::new(AGENTS);
-    progress.stretch(0.0, hours as f64 * 3600.0);
+    progress.stretch(0.0, hours as f64 * 3600.0, &[]);
     for tenth in 1..=hours * 36_000 {
         let t_s = tenth as f64 / 10.0;
         // In each hour, the server answers nothing for one second, and one request fails.

@@ -2,7 +2,7 @@
 
 mod silence;
 
-use run::{Moment, Tick, TickDetail};
+use run::{Moment, Stage, Tick, TickDetail};
 
 use crate::trial::snapshots::Snapshots;
 
@@ -68,10 +68,10 @@ impl Progress {
         }
     }
 
-    /// Divides a measurement of `window_s` seconds, which begins now, into stretches (parts of equal length). From now
-    /// on, a snapshot is taken at the end of each stretch.
-    pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
-        self.stretches = Snapshots::begin(now_s, window_s, self.detail());
+    /// Divides a measurement of `window_s` seconds, which begins now, into stretches (short parts). From now on, a
+    /// snapshot is taken at the end of each stretch.
+    pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64, stages: &[Stage]) {
+        self.stretches = Snapshots::begin(now_s, (window_s, stages), self.detail());
     }
 
     /// Returns the stretches of the measurement that ended before `until_s`; empty if agents report no details.

@@ -157,7 +157,7 @@ impl<'w> RunningTrial<'w> {
     /// [`MIN_WINDOW_S`]. The budget does not cut the time slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
-        self.progress.stretch(begin_s, plan.duration_s);
+        self.progress.stretch(begin_s, plan.duration_s, &plan.stages);
         // The command that ends the measurement is sent some time before that end.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let duration_s = plan.duration_s.min(self.left_s(plan).max(MIN_WINDOW_S));

@@ -12,10 +12,11 @@ const SHOWN: usize = 10;
 /// Returns the beginning of the report's headline: the highest rate at which the server met the objective.
 pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
-    match (course.held_rate, failure(course)) {
+    match (course.held_rate, limit(course)) {
         (Some(held), None) => format!("held to {}, the highest rate of this load", rate(held)),
-        (Some(held), Some(failed)) => format!("held to {}{}; {failed}", bound(course), rate(held)),
-        (None, Some(failed)) => format!("not held: {failed}"),
+        (Some(held), Some(limit)) => format!("held to {}{}; {limit}", bound(course), rate(held)),
+        (None, Some(limit)) if course.failed.is_some() => format!("not held: {limit}"),
+        (None, Some(limit)) => limit,
         (None, None) => "not measured".into(),
     }
 }
@@ -25,14 +26,18 @@ pub(super) fn headline(course: &CourseFinding) -> String {
 /// that met the objective.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
-    if course.failed.is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
+    if limit(course).is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
 }
 
-/// Returns the lowest rate, or range of rates, at which the server failed, with the reason.
-fn failure(course: &CourseFinding) -> Option<String> {
-    let part = course.parts.get(course.failed?)?;
-    let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
-    Some(format!("at {} {why}", offered(part)))
+/// Returns the lowest rate, or range of rates, at which the server failed, with the reason. If the server did not fail,
+/// returns the lowest rate at which this is unknown.
+fn limit(course: &CourseFinding) -> Option<String> {
+    if let Some(part) = course.failed.and_then(|at| course.parts.get(at)) {
+        let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
+        return Some(format!("at {} {why}", offered(part)));
+    }
+    let part = course.parts.get(course.unknown?)?;
+    Some(format!("at {} it is not known if the server held", offered(part)))
 }
 
 fn offered(part: &CoursePart) -> String {
@@ -43,9 +48,12 @@ fn offered(part: &CoursePart) -> String {
 /// Returns the summary line of a load whose rate changed.
 pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     let held = |rate| format!("to {}{}:", bound(course), quantity(rate, Unit::PerSecond));
-    let value = course.held_rate.map_or("no rate:".into(), held);
-    let detail = failure(course).unwrap_or_else(|| "the highest rate of this load".into());
-    let tone = if course.failed.is_none() { Tone::Good } else { Tone::Warn };
+    let none = if course.failed.is_some() { "no rate:" } else { "not known:" };
+    let value = course.held_rate.map_or(none.into(), held);
+    let (detail, tone) = match limit(course) {
+        Some(limit) => (limit, Tone::Warn),
+        None => ("the highest rate of this load".into(), Tone::Good),
+    };
     AnswerLine::new("Held", value, detail).toned(tone)
 }
 
@@ -74,8 +82,7 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
     let mut table = Table { columns, rows, brief, ..Table::default() };
-    // Parts that are shorter than a second have neither a share of failures nor a p99, so the columns for both figures
-    // may be empty.
+    // Some loads have no series of failures or no moments, so the columns for both figures may be empty.
     let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
     let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
     for (column, is_shown) in columns {
@@ -98,15 +105,22 @@ fn p99(part: &CoursePart) -> Option<Cell> {
 }
 
 fn row(part: &CoursePart) -> Vec<Cell> {
-    let absent = || Cell::absent("no second of the load was counted in this part");
-    let (held, tone) = if part.breach.is_none() { ("yes", Tone::Plain) } else { ("no", Tone::Bad) };
+    let absent = || Cell::absent("the readings of the load do not cover this part");
+    let held = match (part.breach, part.is_unknown) {
+        (Some(_), _) => Cell::new("no").toned(Tone::Bad),
+        (None, true) => {
+            let hint = "a figure with a limit was not measured, or requests failed at the edge of this part";
+            Cell { hint: hint.into(), ..Cell::new("not known").toned(Tone::Warn) }
+        }
+        (None, false) => Cell::new("yes"),
+    };
     vec![
         format!("{} to {}", span(part.from_s), span(part.to_s)).into(),
         offered(part).into(),
         quantity(part.completed, Unit::PerSecond).into(),
         p99(part).unwrap_or_else(absent),
         part.failed_share.map_or_else(absent, |share| quantity(share, Unit::Share).into()),
-        Cell::new(held).toned(tone),
+        held,
     ]
 }
 
@@ -137,6 +151,20 @@ mod tests {
         assert_eq!(line(&course).value, "to at least 660/s:");
         course.parts[0] = part(660.0, 660.0, None);
         assert_eq!(line(&course).value, "to 660/s:");
+    }
+
+    /// The first part held, and the second has no percentile although the user gave a limit for it.
+    #[test]
+    fn a_stage_without_a_reading_is_neither_held_nor_failed() {
+        let part = |from, to, is_unknown| CoursePart { from, to, is_unknown, ..CoursePart::default() };
+        let parts = vec![part(100.0, 400.0, false), part(400.0, 700.0, true)];
+        let mut course = CourseFinding { held_rate: Some(100.0), unknown: Some(1), parts, ..CourseFinding::default() };
+        let words = "at 400 to 700/s it is not known if the server held";
+        assert_eq!(headline(&course), format!("held to at least 100/s; {words}"));
+        let held: Vec<String> = course.parts.iter().map(|part| row(part).pop().unwrap().text.to_string()).collect();
+        assert_eq!(held, ["yes", "not known"]);
+        course = CourseFinding { held_rate: None, ..course };
+        assert_eq!((headline(&course), line(&course).value), (words.into(), "not known:".into()));
     }
 
     #[test]

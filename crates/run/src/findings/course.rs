@@ -11,11 +11,11 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CourseFinding {
-    /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into equal parts.
+    /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into parts.
     pub parts: Vec<CoursePart>,
-    /// Highest rate that met the objective and that is below the rates of all failed parts, requests per second. If any
-    /// part failed, each part that passed counts with the lower of its start rate and its end rate. The rate is absent
-    /// if even the lowest rate failed.
+    /// Highest rate that met the objective and that is below the rates of all other parts, requests per second. If any
+    /// part failed or is unknown, each part that passed counts with the lower of its start rate and its end rate. The
+    /// rate is absent if even the lowest rate failed or is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
@@ -24,6 +24,9 @@ pub struct CourseFinding {
     /// Limit that the part `failed` broke, in words: `81 % of the offered load completed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_why: Option<String>,
+    /// Index in `parts` of the part with the lowest rate among those with `is_unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<usize>,
 }
 
 /// One part of a changing load.
@@ -47,18 +50,24 @@ pub struct CoursePart {
     #[serde(with = "Figure")]
     pub completed: f64,
     /// Upper bound of the 99th percentile of the response time, microseconds: the largest 99th percentile of any
-    /// shorter period ([`crate::Moment`]) in this part. The bound is absent in a short window, which is not divided
-    /// into such periods.
+    /// shorter period ([`crate::Moment`]) that overlaps this part. The bound is absent if such periods do not cover the
+    /// part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. In this case,
     /// `p99_us` is the largest of the known percentiles, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
-    /// Share of failed requests, 0 to 1; absent in a short window.
+    /// Share of failed requests, 0 to 1. The requests of the first and the last tenth of a second of a part are left
+    /// out, because they may belong to a neighbouring part. The share is absent without requests or without a series
+    /// of failures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
     /// Limit that this part broke; absent if it broke none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breach: Option<Breach>,
+    /// True if it is unknown whether this part met the objective: a figure with a limit was not measured, or requests
+    /// failed so near to the edge of the part that they may belong to a neighbouring part.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_unknown: bool,
 }

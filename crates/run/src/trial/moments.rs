@@ -33,6 +33,11 @@ pub struct Moment {
 }
 
 impl Moment {
+    /// Returns the start and the end of the part, seconds since the load began.
+    pub fn ends_s(&self) -> [f64; 2] {
+        [-0.5, 0.5].map(|half| self.t_s + half * self.seconds)
+    }
+
     /// Returns the share of ended requests that failed, 0 to 1; `None` if no request ended. loadline knows only at the
     /// end of a trial which requests got no response, so no part of the trial counts them.
     pub fn failed_share(&self) -> Option<f64> {

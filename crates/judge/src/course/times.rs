@@ -1,0 +1,84 @@
+//! Response times in a part of a load whose rate changes.
+
+use run::{Limits, Moment, TimeLimits, Trial};
+
+use super::counts::REPORT_INTERVAL_S;
+use crate::thresholds::COURSE_NOISE;
+
+/// Maximum time, seconds, by which a moment may begin before its part, and maximum time of a part without a moment.
+/// Moments end where the generator reports details, which it does five times a second. The last report before the end
+/// of a stage therefore comes up to 0.2 s before this end.
+const MAX_EARLY_S: f64 = 0.3;
+/// Maximum time, seconds, by which a moment may end after its part: the time that a report may be late.
+const MAX_LATE_S: f64 = REPORT_INTERVAL_S;
+
+/// Response times of a part.
+pub(super) struct Times {
+    /// Times of all moments that overlap the part.
+    around: Largest,
+    /// True if moments cover the part.
+    is_covered: bool,
+    /// Times of the moments that certainly belong to the part.
+    pub(super) inside: Largest,
+}
+
+/// Largest percentiles of some moments.
+pub(super) struct Largest {
+    pub(super) p50: Bound,
+    pub(super) p99: Bound,
+}
+
+/// Bound of a percentile.
+pub(super) struct Bound {
+    /// Largest percentile of any moment, microseconds.
+    pub(super) us: Option<f64>,
+    /// True if the percentile of some moment is unknown because answers are missing.
+    pub(super) lacks_answers: bool,
+}
+
+impl Times {
+    /// Returns the bound of the 99th percentile of the whole part. It is a lower bound if answers are missing, and
+    /// otherwise an upper bound. An upper bound is absent if no moment covers some time of the part.
+    pub(super) fn p99(&self) -> Bound {
+        let Bound { us, lacks_answers } = self.around.p99;
+        Bound { us: us.filter(|_| self.is_covered || lacks_answers), lacks_answers }
+    }
+
+    /// Returns true if the times show that the limits on the response time are met. The moments have a median and a
+    /// 99th percentile, so they cannot show this for a limit on another figure.
+    pub(super) fn show_success(&self, limits: &Limits) -> bool {
+        let meets = |limit: Option<f64>, bound: &Bound| {
+            let is_known = self.is_covered && !bound.lacks_answers;
+            limit.is_none_or(|limit| is_known && bound.us.is_none_or(|us| us <= limit))
+        };
+        let others = [limits.first_byte, limits.first_event, limits.gap];
+        let is_other = limits.mean_us.or(limits.p99_9_us).is_some() || !others.iter().all(TimeLimits::is_empty);
+        meets(limits.p50_us, &self.around.p50) && meets(limits.p99_us, &self.around.p99) && !is_other
+    }
+}
+
+/// Returns the response times between two times of the window, in seconds since the window began. `rate_at` gives the
+/// offered rate at a time of the window.
+pub(super) fn times(trial: &Trial, rate_at: &dyn Fn(f64) -> f64, [from_s, to_s]: [f64; 2]) -> Times {
+    let begin_s = trial.measured.window.begin_s;
+    let ends = |m: &Moment| m.ends_s().map(|s| s - begin_s);
+    let is_inside = |m: &Moment| ends(m)[0] >= from_s - MAX_EARLY_S && ends(m)[1] <= to_s + MAX_LATE_S;
+    let overlaps = |m: &&Moment| ends(m)[1] > from_s + MAX_LATE_S && ends(m)[0] < to_s - MAX_EARLY_S;
+    let bound = |moments: &[&Moment], figure: fn(&Moment) -> Option<f64>| Bound {
+        us: moments.iter().filter_map(|m| figure(m)).reduce(f64::max),
+        lacks_answers: moments.iter().any(|m| figure(m).is_none() && lacks_answers(m, rate_at(m.t_s - begin_s))),
+    };
+    let largest =
+        |moments: &[&Moment]| Largest { p50: bound(moments, |m| m.p50_us), p99: bound(moments, |m| m.p99_us) };
+    let around: Vec<&Moment> = trial.moments.iter().filter(overlaps).collect();
+    let inside: Vec<&Moment> = around.iter().copied().filter(|m| is_inside(m)).collect();
+    let covered_s: f64 = around.iter().map(|m| ends(m)[1].min(to_s) - ends(m)[0].max(from_s)).sum();
+    let is_covered = !around.is_empty() && covered_s >= to_s - from_s - MAX_EARLY_S;
+    Times { around: largest(&around), is_covered, inside: largest(&inside) }
+}
+
+/// Returns true if answers are missing in a moment without a percentile. Answers are missing if requests failed, or if
+/// no answer came although requests were certainly due. At a low rate, a moment may have no request by chance.
+fn lacks_answers(moment: &Moment, offered: f64) -> bool {
+    moment.failed > moment.unexpected || offered * moment.seconds > COURSE_NOISE.powi(2)
+}
