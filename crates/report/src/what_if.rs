@@ -39,9 +39,10 @@ fn title(answer: &WhatIf) -> String {
     if let Some(asked) = answer.change.rate {
         return of_arrivals(answer, asked);
     }
-    let rate = format!("{}{} requests/s with {}", bound(answer), number(answer.rate.value), users(answer));
+    let rate = format!("{}{} requests/s with {}", bound(&answer.rate), number(answer.rate.value), users(answer));
     match &answer.bottleneck {
         Some(resource) => format!("{rate}, limited by {}", resource.id),
+        None if answer.at_least => rate,
         None => format!("{rate}, and nothing is full"),
     }
 }
@@ -50,54 +51,61 @@ fn users(answer: &WhatIf) -> String {
     counted(f64::from(answer.users), "user")
 }
 
-/// Returns "at least " if the resource that limits the predicted rate has only a lower bound, and otherwise an empty
-/// text.
-fn bound(answer: &WhatIf) -> &'static str {
-    if answer.bottleneck.as_ref().is_some_and(|resource| resource.at_least) { "at least " } else { "" }
+/// Returns "at least " if an estimate has no upper end, and otherwise an empty text.
+fn bound(estimate: &Estimate) -> &'static str {
+    if estimate.high.is_infinite() && estimate.value.is_finite() { "at least " } else { "" }
 }
 
 fn of_arrivals(answer: &WhatIf, asked: f64) -> String {
-    let mean = quantity(answer.response_us.value, Unit::Micros);
+    let (rate, mean) = (number(asked), quantity(answer.response_us.value, Unit::Micros));
     match &answer.bottleneck {
-        Some(resource) if answer.rate.value < asked && resource.at_least => {
-            format!("{} requests/s may be too many: {} is full {}", number(asked), resource.id, full_at(resource))
+        None if answer.at_least && answer.response_us.value.is_nan() => {
+            let most = number(answer.rate.value);
+            format!("It is not known if {rate} requests/s are possible: the run shows only that {most}/s are")
         }
+        None if answer.at_least => format!("{rate} requests/s in at most {mean} on average"),
         Some(resource) if answer.rate.value < asked => {
-            format!("{} requests/s are too many: {} is full", number(asked), resource.id)
+            format!("{rate} requests/s are too many: {} is full", resource.id)
         }
-        Some(resource) => {
-            format!("{} requests/s in {mean} on average: {} is nearly full", number(asked), resource.id)
-        }
-        None => format!("{} requests/s in {mean} on average, and nothing is full", number(asked)),
+        Some(resource) => format!("{rate} requests/s in {mean} on average: {} is nearly full", resource.id),
+        None => format!("{rate} requests/s in {mean} on average, and nothing is full"),
     }
 }
 
 fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     let figure =
         |name: &str, value: String, detail: String| KeyFigure { name: name.into(), value, detail, tone: Tone::Plain };
-    let between = |e: &Estimate, unit| format!("{} to {}", quantity(e.low, unit), quantity(e.high, unit));
-    let rate = |e: &Estimate, bound: &str| format!("{bound}{} requests/s", number(e.value));
-    let bound = bound(answer);
-    let capacity_bound = if answer.resources.first().is_some_and(|first| first.at_least) { "at least " } else { "" };
-    let now = format!("{}; now {}", between(&answer.rate, Unit::PerSecond), quantity(answer.now, Unit::PerSecond));
+    let rate = |e: &Estimate| format!("{}{} requests/s", bound(e), number(e.value));
+    let now = format!("now {}", quantity(answer.now, Unit::PerSecond));
+    let capacity = || match between(&answer.capacity, Unit::PerSecond) {
+        Some(between) => format!("{between} within the objective"),
+        None => "within the objective".into(),
+    };
     let mut figures = vec![
-        figure("Throughput", rate(&answer.rate, bound), now),
+        figure(
+            "Throughput",
+            rate(&answer.rate),
+            between(&answer.rate, Unit::PerSecond).into_iter().chain([now]).collect::<Vec<_>>().join("; "),
+        ),
         response(&answer.response_us),
         match answer.capacity.value.is_nan() {
             true => {
                 figure("Capacity", "not known".into(), "one load at which nothing was full: run `loadline find`".into())
             }
-            false => {
-                let within = format!("{} within the objective", between(&answer.capacity, Unit::PerSecond));
-                figure("Capacity", rate(&answer.capacity, capacity_bound), within)
-            }
+            false => figure("Capacity", rate(&answer.capacity), capacity()),
         },
     ];
     let full = |r: &Resource| format!("{}, full {}", r.device, full_at(r));
     figures.extend(answer.bottleneck.as_ref().map(|r| figure("Bottleneck", r.id.clone(), full(r))));
-    let next = answer.resources.get(usize::from(answer.bottleneck.is_some()));
+    let next = answer.resources.get(usize::from(answer.bottleneck.is_some())).filter(|_| !answer.at_least);
     figures.extend(next.map(|r| figure("Next", r.id.clone(), full(r))));
     figures
+}
+
+/// Returns the interval of an estimate in words; `None` if one of its ends is missing.
+fn between(e: &Estimate, unit: Unit) -> Option<String> {
+    let is_known = e.low.is_finite() && e.high.is_finite();
+    is_known.then(|| format!("{} to {}", quantity(e.low, unit), quantity(e.high, unit)))
 }
 
 /// Returns words for the rate at which a resource becomes full.
@@ -111,6 +119,12 @@ fn response(response_us: &Estimate) -> KeyFigure {
         |value: String, detail: String| KeyFigure { name: "Response".into(), value, detail, tone: Tone::Plain };
     let quantity = |us| quantity(us, Unit::Micros);
     match (response_us.value.is_finite(), response_us.high.is_finite()) {
+        _ if response_us.value.is_nan() => {
+            figure("not known".into(), "more requests may arrive than the server can answer".into())
+        }
+        _ if response_us.low.is_nan() => {
+            figure(format!("at most {}", quantity(response_us.value)), "on average".into())
+        }
         (false, _) => figure("grows without limit".into(), "more requests arrive than are served".into()),
         (true, false) => {
             figure(quantity(response_us.value), format!("{} or more on average", quantity(response_us.low)))
@@ -133,7 +147,12 @@ fn resources(answer: &WhatIf) -> Table {
                     Cell::new(format!("{} to {}", quantity(r.low, Unit::PerSecond), quantity(r.high, Unit::PerSecond)))
                 }
             },
-            Cell::new(quantity(r.utilization, Unit::Share)),
+            match r.utilization.is_nan() {
+                true => Cell::absent("the run used less than half of it, so it may be busy or not"),
+                false => {
+                    Cell::new(format!("{}{}", if r.at_least { "≤" } else { "" }, quantity(r.utilization, Unit::Share)))
+                }
+            },
         ]
     };
     let figures = ["full at", "95 % interval", "in use"].map(|name| Col::figures(name, 0));
@@ -147,7 +166,7 @@ type Place = fn(&LoadPoint) -> [f64; 3];
 
 /// Returns the curves of one figure by number of users or arrival rate: its predicted value, and the finite ends of its
 /// interval.
-fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
+fn lines(answer: &WhatIf, of: Place) -> Vec<Series> {
     let x = |p: &LoadPoint| p.arrivals.unwrap_or(f64::from(p.users));
     let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();
     let end = |name: &str, at| Series::new(name, Look::Dashed, Hue::Quiet, points(at));
@@ -156,7 +175,8 @@ fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
 }
 
 fn plots(answer: &WhatIf) -> [Plot; 2] {
-    let first = answer.resources.first().map(|r| Mark::new(Spot::Y(r.limit), format!("{} full", r.id), Hue::Quiet));
+    let full = |r: &Resource| format!("{} full{}", r.id, if r.at_least { " here or above" } else { "" });
+    let first = answer.resources.first().map(|r| Mark::new(Spot::Y(r.limit), full(r), Hue::Quiet));
     let (against, x) = match answer.change.rate {
         Some(_) => ("arrivals", Axis::new("requests per second that arrive", Unit::Plain, Scale::Linear)),
         None => ("users", Axis::new("users", Unit::Plain, Scale::Log2)),
@@ -167,7 +187,7 @@ fn plots(answer: &WhatIf) -> [Plot; 2] {
         caption: caption.into(),
         x: x.clone(),
         y: Axis::new("requests per second", Unit::Plain, Scale::Linear),
-        series: between(answer, |p| [p.rate, p.rate_low, p.rate_high]),
+        series: lines(answer, |p| [p.rate, p.rate_low, p.rate_high]),
         marks: first.into_iter().collect(),
         ..Plot::default()
     };
@@ -176,7 +196,7 @@ fn plots(answer: &WhatIf) -> [Plot; 2] {
         caption: "On average, without think time.".into(),
         x,
         y: Axis::new("response time", Unit::Micros, Scale::Log),
-        series: between(answer, |p| [p.response_us, p.response_low_us, p.response_high_us]),
+        series: lines(answer, |p| [p.response_us, p.response_low_us, p.response_high_us]),
         ..Plot::default()
     };
     [throughput, response]

@@ -9,6 +9,7 @@
 //! error widens the intervals.
 
 mod beside;
+mod bounds;
 mod change;
 mod contention;
 mod curve;
@@ -74,8 +75,9 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     answer.now = solve(&Model { users: then.users, think_s, arrivals: then.arrivals, ..now.clone() }).0;
     let drawn = drawn(&loaded, &now, change, &today);
     let in_places = now.in_places().map(|places| answered(&today, &places, &change::changed(&places, change), change));
-    mark_lower_bounds(&mut answer, &facts, &now);
+    bounds::mark(&mut answer, &facts, &now);
     intervals(&mut answer, drawn.as_deref().unwrap_or_default(), &seen, in_places.as_ref());
+    bounds::open_ends(&mut answer);
     if pooled::without_capacity(&facts, &now, verdict) {
         answer.capacity = Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN };
     }
@@ -89,13 +91,6 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
         answer.assumptions.push(few.into());
     }
     Ok(answer)
-}
-
-/// Marks the limits of hardly used resources as lower bounds, as in the verdict's next bottleneck.
-fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
-    let parts = now.resources();
-    let light = |id: &str| parts.iter().any(|part| part.id == id && next::is_lightly_used(facts, part));
-    answer.resources.iter_mut().for_each(|resource| resource.at_least = light(&resource.id));
 }
 
 /// Returns the factor by which a change of resources multiplies the capacity. For this purpose, the capacity is the
@@ -124,6 +119,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
         rate: exactly(rate),
         response_us: exactly(response_s * 1e6),
         capacity: exactly(today.rate * moved(now, then)),
+        at_least: false,
         bottleneck: None,
         resources,
         curve: curve(then),

@@ -173,8 +173,10 @@ fn each_figure_has_an_interval_and_what_is_far_is_said() {
     assert!(!near.assumptions.iter().any(|a| a.contains("extrapolation")), "{:?}", near.assumptions);
     assert!(!near.resources.is_empty() && near.curve.len() > 3, "{near:#?}");
     for r in &near.resources {
-        assert!(r.low < r.limit && r.limit < r.high, "{r:?}");
+        let is_within = r.low < r.limit && r.limit < r.high;
+        assert!(if r.at_least { r.low == r.limit && r.high.is_infinite() } else { is_within }, "{r:?}");
     }
+    assert!(near.resources.iter().any(|r| !r.at_least), "{near:#?}");
     for p in &near.curve {
         assert!(p.rate_low < p.rate && p.rate < p.rate_high, "{p:?}");
         assert!(p.response_low_us < p.response_us && p.response_us < p.response_high_us, "{p:?}");
@@ -362,6 +364,31 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     let answer = what_if(&run, &Change { users: Some(64), ..Change::default() }).unwrap();
     assert!(answer.assumptions[0].contains("a lower bound"), "{:?}", answer.assumptions);
     assert!(answer.resources.iter().all(|resource| resource.at_least), "{:?}", answer.resources);
+}
+
+/// A light load shows only a lower bound of the rate. The answer to a higher rate must not claim a bottleneck, a use of
+/// 100 % or an interval, and it compares with the measured rate.
+#[test]
+fn a_rate_beyond_the_bounds_of_a_light_load_is_not_known() {
+    let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();
+    crate::judge(&mut run);
+    let measured = crate::single::good(&run.trials[run.findings.picks.decisive.unwrap()]);
+    let at = |change| what_if(&run, &change).unwrap();
+    let limit = at(Change { rate: Some(1.0), ..Change::default() }).resources[0].limit;
+    let beyond = at(Change { rate: Some(2.5 * limit), ..Change::default() });
+    assert!(beyond.at_least && beyond.bottleneck.is_none(), "{beyond:#?}");
+    assert!((beyond.now / measured - 1.0).abs() < 1e-9, "{} instead of {measured}", beyond.now);
+    assert!(beyond.rate.value <= limit && beyond.rate.high.is_infinite() && beyond.response_us.value.is_nan());
+    let first = &beyond.resources[0];
+    assert!(first.utilization.is_nan() && first.low == first.limit && first.high.is_infinite(), "{first:?}");
+    assert!(beyond.curve.iter().all(|point| point.rate < limit), "{:?}", beyond.curve);
+    let near = at(Change { rate: Some(0.9 * limit), ..Change::default() });
+    assert_eq!((near.at_least, near.rate.value, near.rate.high), (true, 0.9 * limit, 0.9 * limit));
+    assert!(near.response_us.value.is_finite() && near.response_us.low.is_nan(), "{near:#?}");
+    let users = at(Change { users: Some(1000), ..Change::default() });
+    assert!(users.at_least && users.rate.high.is_infinite() && users.response_us.low.is_nan(), "{users:#?}");
+    let few = at(Change { rate: Some(0.1 * limit), ..Change::default() });
+    assert!(!few.at_least && (few.resources[0].utilization - 0.1).abs() < 1e-6, "{few:#?}");
 }
 
 /// One thread is 88 % busy at the plateau. The model treats the thread as full at the plateau, so the predicted rate of

@@ -33,6 +33,7 @@ fn doubled() -> WhatIf {
         rate: estimate(7150.0, 6940.0, 7410.0),
         response_us: estimate(8950.0, 8640.0, 9220.0),
         capacity: estimate(7010.0, 6800.0, 7260.0),
+        at_least: false,
         bottleneck: resources.first().cloned(),
         resources,
         curve: vec![point(1, 900.0), point(64, 7150.0)],
@@ -85,11 +86,25 @@ fn a_what_if_of_too_many_arrivals_has_no_response_time() {
 #[test]
 fn a_what_if_after_a_light_load_gives_lower_bounds() {
     let mut answer = doubled();
-    answer.resources.iter_mut().chain(&mut answer.bottleneck).for_each(|resource| resource.at_least = true);
+    (answer.at_least, answer.bottleneck, answer.now) = (true, None, 210.0);
+    answer.resources.iter_mut().for_each(|resource| (resource.at_least, resource.high) = (true, f64::INFINITY));
+    answer.resources[0].utilization = f64::NAN;
+    answer.rate = estimate(7150.0, 7150.0, f64::INFINITY);
+    answer.capacity = estimate(7010.0, 7010.0, f64::INFINITY);
+    answer.response_us = estimate(8950.0, f64::NAN, 8950.0);
     let text = render_what_if("text", &answer, "r", &WIDE).unwrap();
     all_in(&text, &["at least 7,150 requests/s with 64 users", "at least 7,010 requests/s", "≥9,900/s"], "text");
-    all_in(&text, &["full at 7,300/s or more"], "text");
-    answer.change.rate = Some(9000.0);
-    let text = render_what_if("text", &answer, "r", &WIDE).unwrap();
-    all_in(&text, &["9,000 requests/s may be too many: server-disk is full at 7,300/s or more"], "text");
+    all_in(&text, &["at most 8.95 ms", "now 210/s", "≤72"], "text");
+    let is_claimed = |text: &str| {
+        let claims = ["Bottleneck", "grows without limit", "too many", "100 %", "97 %", "limited by", "6,940/s", "inf"];
+        claims.into_iter().find(|claim| text.contains(claim))
+    };
+    assert_eq!(is_claimed(&text), None, "{text}");
+    (answer.change.rate, answer.response_us) = (Some(9000.0), estimate(f64::NAN, f64::NAN, f64::NAN));
+    for form in ["text", "markdown", "html"] {
+        let made = render_what_if(form, &answer, "r", &WIDE).unwrap();
+        let text = if form == "html" { shown(&made) } else { made };
+        all_in(&text, &["not known if 9,000 requests/s are possible: the run shows only that 7,150/s are"], form);
+        assert_eq!(is_claimed(&text).or(text.contains("NaN").then_some("NaN")), None, "{form}: {text}");
+    }
 }

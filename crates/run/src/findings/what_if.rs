@@ -52,13 +52,14 @@ pub struct Resource {
     /// Rate at which the resource is full, requests per second.
     #[serde(with = "Figure")]
     pub limit: f64,
-    /// Lower end of the 95 % interval of `limit`.
+    /// Lower end of the 95 % interval of `limit`; `limit` itself if `at_least` is true.
     #[serde(with = "Figure")]
     pub low: f64,
-    /// Upper end of the 95 % interval of `limit`.
+    /// Upper end of the 95 % interval of `limit`; infinite if `at_least` is true.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// Utilization with the requested users or arrivals, 0 to 1.
+    /// Utilization with the requested users or arrivals, 0 to 1. If `at_least` is true, this is an upper bound; it is
+    /// not a number if the resource may be busy or not.
     #[serde(with = "Figure")]
     pub utilization: f64,
     /// True if the run used less than half of this resource. In this case, `limit` is only a lower bound, because a
@@ -110,18 +111,24 @@ pub struct WhatIf {
     /// Number of users; by default the number of users in the run's decisive trial. If the question is about arrivals,
     /// this is the number of requests in flight.
     pub users: u32,
-    /// Rate before the change, predicted by the model for the users in `users` or for the arrivals, requests per
-    /// second.
+    /// Rate before the change, requests per second: predicted by the model for the users in `users` or for the
+    /// arrivals. If the run used less than half of every resource, this is the measured rate of the run.
     #[serde(with = "Figure")]
     pub now: f64,
     /// Rate after the change, requests per second.
     pub rate: Estimate,
     /// Mean response time after the change, microseconds. The response time is infinite if more requests arrive than
-    /// the server can handle.
+    /// the server can handle, and not a number if this is unknown.
     pub response_us: Estimate,
     /// Capacity after the change, requests per second.
     pub capacity: Estimate,
-    /// Bottleneck after the change; absent if the requested users or arrivals do not saturate any resource.
+    /// True if the prediction rests on a resource whose limit is only a lower bound. `rate` is then a lower bound,
+    /// unless it is the requested rate of arrivals, and the response time is an upper bound or not a number. Lower
+    /// bounds have no upper end (infinite), and upper bounds no lower end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+    /// Bottleneck after the change; absent if the requested users or arrivals do not saturate any resource, or if
+    /// `at_least` is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Resource>,
     /// All resources after the change, in the order in which they become full.
