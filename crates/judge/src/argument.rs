@@ -2,7 +2,7 @@
 //! with one client, continue with more clients and the cost of a request, and end with the most used resource. Each
 //! step of the argument is one sentence that contains its figures. The last step is the verdict.
 
-use run::Findings;
+use run::{Findings, Objective};
 
 use crate::Facts;
 use crate::demand::demands;
@@ -22,7 +22,7 @@ pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
     out.extend(cost_change(facts));
     out.extend(ranking(facts));
     out.extend(findings.span_growth.as_ref().and_then(|growth| crate::spans::sentence(facts.run, growth)));
-    out.extend(objective(findings));
+    out.extend(objective(facts, findings));
     out.push(end(findings));
     out
 }
@@ -108,8 +108,14 @@ fn ranking(facts: &Facts<'_>) -> Option<String> {
     (!list.is_empty()).then(|| format!("One request needs, largest first: {}.", list.join("; ")))
 }
 
-fn objective(findings: &Findings) -> Option<String> {
+/// Returns the sentence about the objective. One load shows only its own result, and only if the user gave an objective.
+fn objective(facts: &Facts<'_>, findings: &Findings) -> Option<String> {
     let c = findings.capacity.as_ref()?;
+    if facts.run.is_of_chosen_loads() {
+        let word = if c.held { "met" } else { "not met" };
+        let given = facts.run.plan.objective != Objective::default();
+        return given.then(|| format!("The objective ({}) was {word} at {}.", c.objective, rate(c.rate)));
+    }
     if !c.held {
         return Some(format!("The objective ({}) failed at every load.", c.objective));
     }

@@ -129,8 +129,9 @@ fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
     match Failures::of(facts) {
         Some(failures) if failures.stretch.is_some() => report.warn(failures.sentence()),
         Some(failures) if failures.at_every_load => report.warn(format!(
-            "{}, so no rate holds the objective: mend them, or allow them (--errors)",
-            failures.sentence()
+            "{}{}: mend them, or allow them (--errors)",
+            failures.sentence(),
+            if facts.run.is_of_chosen_loads() { "" } else { ", so no rate holds the objective" }
         )),
         _ => {}
     }

@@ -209,9 +209,9 @@ fn method(facts: &Facts<'_>, open: Option<&Trial>, found: &Trial, closed_loop: O
             )
         }
         _ => match facts.run.trials.len() {
-            0 | 1 => "one load level: the capacity is at least this".into(),
+            0 | 1 => "one load level: the server can do at least this".into(),
             all => {
-                format!("the best of {all} chosen load levels that held the objective: the capacity is at least this")
+                format!("the best of {all} chosen load levels that kept the limits: the server can do at least this")
             }
         },
     }

@@ -8,6 +8,7 @@ use crate::Facts;
 use crate::course::offered;
 use crate::evidence::{line, measured};
 use crate::number::{duration, figure, percent, rate, ratio};
+use crate::objective::{breach, words};
 use crate::signals::{Signal, chance};
 use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
 use crate::sweep::Plateau;
@@ -36,7 +37,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         return Verdict::RuledOut(format!("throughput no longer grew from {} to {} clients", figure(from), figure(to)));
     }
     if let Some(failing) = facts.failing {
-        return Verdict::RuledOut(format!("the objective failed at {}", offered(facts.run, failing)));
+        let why = breach(failing, &facts.limits).map_or_else(|| "a limit was exceeded".into(), |breach| words(&breach));
+        return Verdict::RuledOut(format!("at {} {why}", offered(facts.run, failing)));
     }
     let kept = match &trial.intensity {
         Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,

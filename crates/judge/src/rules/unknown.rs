@@ -88,7 +88,8 @@ pub(crate) fn no_good_answers(run: &Run) -> Option<String> {
     let all: u64 = answered().map(|t| t.measured.tally.completed).sum();
     let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) };
-    Some(format!("none of {} answers was good{each}, so the capacity is unknown", figure(all as f64)))
+    let unknown = if run.is_of_chosen_loads() { "" } else { ", so the capacity is unknown" };
+    Some(format!("none of {} answers was good{each}{unknown}", figure(all as f64)))
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {

@@ -47,7 +47,7 @@ pub(super) const FIGURES: &[Figure] = &[
     level("offered_rate_per_s", "offered_rate", "Offered requests per second.", |t| t.rates.offered_rate),
     level("sent_rate_per_s", "sent_rate", "Sent requests per second.", |t| t.rates.sent_rate),
     level("completed_rate_per_s", "completed_rate", "Completed requests per second.", |t| t.rates.completed_rate),
-    level("goodput_per_s", "goodput", "Requests per second completed within the objective.", |t| t.rates.goodput),
+    level("goodput_per_s", "goodput", "Requests per second with a good answer in time.", |t| t.rates.goodput),
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 

@@ -31,7 +31,7 @@ fn table(run: &Run, found: &[ClassFinding]) -> Table {
         Col::figures("p99.9", 5),
         Col::figures("errors", 0),
         Col::figures("bytes", 3),
-        Col::words("objective fails", 2),
+        Col::words("breaks a limit", 2),
     ];
     let mut table = Table {
         caption: shown.map_or(String::new(), |trial| format!("Each class of requests at {}.", pick::name(trial))),

@@ -1,7 +1,7 @@
 //! Result of `loadline load`: the main figures of a load that the user chose. The page of a single load shows no
 //! capacity, because loadline tried no other load.
 
-use run::{Breach, BreachKind, Intensity, Outcome, Run, SummaryFigure, Trial};
+use run::{Breach, BreachKind, Intensity, Objective, Outcome, Run, SummaryFigure, Trial};
 
 use super::answered::{asked, of_load, single};
 use super::times::percentiles;
@@ -116,7 +116,8 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
 }
 
 /// Returns the line with the user's limits on times, and with their result. The line always contains an exceeded limit
-/// on failed, unanswered or late requests, because this limit decides the exit status.
+/// on failed, unanswered or late requests, because this limit decides the exit status. Without limits of the user, the
+/// exceeded limit is a default and no objective.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -135,7 +136,8 @@ fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     });
     let named: Vec<String> = times.chain(others).chain(untimed).collect();
     let (value, tone) = if outcome.held { ("met:", Tone::Good) } else { ("not met:", Tone::Bad) };
-    (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
+    let name = if *asked == Objective::default() { "Limit" } else { "Objective" };
+    (!named.is_empty()).then(|| AnswerLine::new(name, value, named.join(", ")).toned(tone))
 }
 
 fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
@@ -285,8 +287,11 @@ mod tests {
         let breach = Breach { kind: BreachKind::Errors, value: Some(0.03), limit: Some(0.001), at_least: false };
         let figure = objective(&run, Outcome { breach: Some(breach), ..Outcome::default() }).unwrap();
         assert_eq!((figure.value.as_str(), figure.detail.as_str()), ("not met:", "errors at most 0.1 % (--errors)"));
+        assert_eq!(figure.name, "Limit", "nobody gave an objective");
         let breach = Breach { kind: BreachKind::Behind, value: Some(0.8999), limit: Some(0.9), at_least: false };
         let figure = objective(&run, Outcome { breach: Some(breach), ..Outcome::default() }).unwrap();
         assert_eq!(figure.detail, "at least 90 % of the offered load completed");
+        run.plan.objective.p99_us = Some(20_000.0);
+        assert_eq!(objective(&run, Outcome::default()).unwrap().name, "Objective");
     }
 }

@@ -1,8 +1,9 @@
 //! Plan, hosts and notes of a run.
 
-use run::{HostInfo, Run};
+use run::{HostInfo, Objective, Run};
 use serde_json::Value;
 
+use super::answered;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
 use run::number::quantity;
 
@@ -49,7 +50,8 @@ fn say(text: &str, trials: &[String], all: usize) -> String {
     }
 }
 
-/// Returns the plan as pairs of a dotted name and a value, as in a TOML file.
+/// Returns the plan as pairs of a dotted name and a value, as in a TOML file. For a load that the user chose, leaves out
+/// the settings of a search, and an objective that nobody gave.
 fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();
@@ -59,7 +61,13 @@ fn plan(run: &Run) -> Vec<(String, String)> {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }
     let said = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    out.extend(plan.keys().into_iter().map(|(key, value)| (key, said(value))));
+    let unused: &[&str] = match (answered::asked(run), run.plan.objective == Objective::default()) {
+        (true, true) => &["search.", "objective."],
+        (true, false) => &["search."],
+        (false, _) => &[],
+    };
+    let used = plan.keys().into_iter().filter(|(key, _)| !unused.iter().any(|start| key.starts_with(start)));
+    out.extend(used.map(|(key, value)| (key, said(value))));
     out
 }
 

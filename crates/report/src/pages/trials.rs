@@ -99,7 +99,7 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
     match outcome.chance_held {
         Some(chance) if cell.hint.is_empty() => Cell {
-            hint: format!("chance that the objective holds, by this trial alone: {}", quantity(chance, Unit::Share)),
+            hint: format!("chance that the limits hold, by this trial alone: {}", quantity(chance, Unit::Share)),
             ..cell
         },
         _ => cell,

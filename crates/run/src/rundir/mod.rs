@@ -65,6 +65,12 @@ impl Run {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
 
+    /// Returns true if the user chose all loads of the run. The run then has no search, so it shows no capacity.
+    pub fn is_of_chosen_loads(&self) -> bool {
+        let mut loads = self.trials.iter().filter(|t| !t.kind.is_auxiliary()).peekable();
+        loads.peek().is_some() && loads.all(|t| t.kind == crate::TrialKind::Fixed)
+    }
+
     /// Returns true if the run only watched external load, so requests and response times are unknown.
     pub fn only_watched(&self) -> bool {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
