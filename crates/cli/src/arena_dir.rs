@@ -32,6 +32,11 @@ impl ArenaDir {
         LockedDir::existing(path).map(Self)
     }
 
+    /// Returns true if a folder has the state of a comparison.
+    pub(crate) fn is_one(path: &Path) -> bool {
+        path.join(STATE).is_file()
+    }
+
     /// Reads the state of an earlier comparison from its folder. Fails if the state has another version of the format.
     pub(crate) fn read(path: &Path) -> anyhow::Result<ArenaState> {
         let file = path.join(STATE);

@@ -16,6 +16,7 @@ mod live;
 mod locked_dir;
 mod metrics;
 mod output;
+mod run_folder;
 mod screen;
 mod tables;
 mod terms;

@@ -46,8 +46,36 @@ pub fn add_suggestion(message: &str) -> String {
             let near = near.unwrap_or_else(|| format!("; possible here: {}", right.join(", ")));
             format!("there is no {what} `{wrong}`{near}")
         }
-        _ => message.replace('\n', " "),
+        _ => in_words(message).unwrap_or_else(|| message.replace('\n', " ")),
     }
+}
+
+/// Names of types in serde's messages, each with a name that a user knows.
+const TYPES: &[(&str, &str)] = &[
+    ("a string", "a text"),
+    ("a sequence", "a list"),
+    ("a map", "a table"),
+    ("a boolean", "true or false"),
+    ("f64", "a number"),
+    ("u8", "a whole number from 0 to 255"),
+    ("u16", "a whole number from 0 to 65535"),
+    ("u32", "a whole number from 0 to 4294967295"),
+    ("u64", "a whole number that is not negative"),
+    ("usize", "a whole number that is not negative"),
+    ("i64", "a whole number"),
+];
+
+/// Returns serde's message about a value of a wrong type without the names of types in Rust. Returns `None` for other
+/// messages.
+fn in_words(message: &str) -> Option<String> {
+    let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    let (found, expected) = wrong.rsplit_once(", expected ")?;
+    let known = TYPES.iter().find(|(name, _)| *name == expected).map(|(_, words)| *words);
+    let expected = match expected {
+        _ if expected.starts_with("struct ") => "a table",
+        other => known.unwrap_or(other),
+    };
+    Some(format!("found {found}, expected {expected}").replace('\n', " "))
 }
 
 fn place(text: &str, at: usize) -> String {

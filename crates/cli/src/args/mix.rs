@@ -96,7 +96,10 @@ impl MixArgs {
             return self.replay(log, plan);
         }
         ensure!(self.given.allow.is_empty(), "--allow needs an access log: give --replay, too");
-        ensure!(self.given() || self.given.data.is_none(), "--data needs a set of requests: give --requests, too");
+        ensure!(
+            self.given() || self.given.data.is_none(),
+            "--data FILE has values for the requests of a set: give --requests, too; --body FILE sends the bytes of a file"
+        );
         ensure!(
             self.given.order.is_none() || self.given.requests.is_some() || self.given.statements.is_some(),
             "--order needs a file of requests: give --requests, too"

@@ -145,6 +145,16 @@ mod tests {
             ("serve http 127.0.0.1:8080", "--listen 127.0.0.1:PORT"),
             ("watch http://h/", "--port PORT"),
             ("watch -d 5s --port 80", "--duration TIME"),
+            ("watch -c 5 --port 80", "loadline load URL --connections N"),
+            ("waits 1 -c 5", "loadline load URL --connections N"),
+            ("watch -i 1s --port 80", "--interval TIME"),
+            ("watch -w --port 80", "--waits"),
+            ("waits 1 -i 1s", "--duration TIME"),
+            ("waits 1 -w", "--duration TIME"),
+            ("load http://h/ -i file", "--body FILE"),
+            ("load http://h/ -w 4", "--threads N"),
+            ("load http://h/ --request-cpu 20", "loadline what-if RUN --request-cpu +20%"),
+            ("find http://h/ --workers 4", "loadline what-if RUN"),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says) && !error.contains("-- -"), "{line}: {error}");

@@ -260,7 +260,7 @@ fn names(paths: &[PathBuf]) -> String {
 
 fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
     let one = |path: &PathBuf| {
-        let mut run = run::load_run(path)?;
+        let mut run = crate::run_folder::load_run(path)?;
         judge::judge(&mut run);
         experiments::present(&mut run);
         Ok(run)
@@ -296,7 +296,7 @@ fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option
     }
     ensure!(!is_path || !kept, "--replace needs the name of a baseline, but {name} is the directory of a run");
     let [new] = new else { bail!("{} new runs, but only one can be the baseline {name}: name that one", new.len()) };
-    let run = run::load_run(new)?;
+    let run = crate::run_folder::load_run(new)?;
     run::RunDir::create(&place)?.save(&run).with_context(|| format!("keeping the baseline {name}"))?;
     output::print(&format!("{} is now the baseline {name} ({})\n", new.display(), place.display()))?;
     Ok(None)

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let cases = read(&text).with_context(|| format!("{name}"))?;
         (as_run(&cases), derive(&cases))
     } else {
-        (run::load_run(&args.file)?, Vec::new())
+        (crate::run_folder::load_run(&args.file)?, Vec::new())
     };
     judge::judge(&mut run);
     experiments::present(&mut run);

@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 /// Judges the run and renders its report.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let mut run = run::load_run(&args.run)?;
+    let mut run = crate::run_folder::load_run(&args.run)?;
     judge::judge(&mut run);
     experiments::present(&mut run);
     let style = output::style_for(args.out.as_deref());

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 
 /// Judges the run, computes the prediction and prints it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let mut run = run::load_run(&args.run)?;
+    let mut run = crate::run_folder::load_run(&args.run)?;
     judge::judge(&mut run);
     let change = Change {
         server_cpus: args.server_cpus,

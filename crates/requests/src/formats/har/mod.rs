@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn errors_in_har_files_are_named_with_their_place() {
         let error = read("{\"log\": {\n \"entries\": 3}}").unwrap_err().to_string();
-        assert!(error.starts_with("x.har: line 2, column ") && error.contains("sequence"), "{error}");
+        assert!(error.starts_with("x.har: line 2, column ") && error.contains("expected a list"), "{error}");
         let error =
             read("{\"log\": {\"entries\": [\n {\"request\": {\"method\": \"GET\", \"ulr\": \"/\"}}]}}").unwrap_err();
         let said = error.to_string();

@@ -1,12 +1,14 @@
 //! Requests in TOML: the format for requests that users write by hand, and for saved requests.
 
+mod headers;
+
 use std::collections::BTreeMap;
 
 use run::{RequestOrder, RequestPlan, RequestSet};
 use serde::Deserialize;
-use serde::de::{MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
+use self::headers::Headers;
 use crate::error::{ReadError, place};
 use crate::found::{Found, Imported, Source, checked_weight};
 use crate::row::FormatSpec;
@@ -64,40 +66,6 @@ struct Entry {
     capture: BTreeMap<String, Spanned<String>>,
 }
 
-/// Headers. In a TOML file of requests, the headers are a table, or a list of pairs if a name occurs twice.
-#[derive(Default)]
-struct Headers(Vec<(String, String)>);
-
-impl<'de> Deserialize<'de> for Headers {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Headers;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a table of headers, such as { Accept = \"text/html\" }")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
-                let mut all = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    all.push(pair);
-                }
-                Ok(Headers(all))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Headers, A::Error> {
-                let mut all = Vec::new();
-                while let Some(pair) = list.next_element()? {
-                    all.push(pair);
-                }
-                Ok(Headers(all))
-            }
-        }
-        from.deserialize_any(Pairs)
-    }
-}
-
 fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     let fail = |place, message| ReadError { file: source.file.into(), place, message };
     // The message of a TOML error already contains the line and the column.
@@ -125,7 +93,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
         name: entry.name,
         class: entry.class,
         weight: entry.weight.as_ref().map_or(1.0, |weight| *weight.get_ref()),
-        headers: entry.headers.0,
+        headers: entry.headers.into_pairs(),
         without_user_agent: entry.without_user_agent,
         body: entry.body,
         expect_text: entry.expect_text,
@@ -320,6 +288,19 @@ mod tests {
             ("[[request]]\npath = \"/\"\nweight = -3\n", "mix.toml: line 3, column 10: a weight of -3"),
             ("[[request]]\npath = \"/\"\nexpect-status = 99\n", "line 3, column 17: 99 is not a status"),
             ("[[request]]\nname = \"x\"\n", "line 1, column 1: a request has no path"),
+            (
+                "[[request]]\npath = \"/\"\nheaders = [\"X-A: 1\"]\n",
+                "line 3, column 12 in [request]: in a list, a header is two texts: headers = [[\"X-A\", \"…\"]]",
+            ),
+            (
+                "[[request]]\npath = \"/\"\nheaders = [[\"X-A\", \"1\", \"2\"]]\n",
+                "a header is two texts, and this one has 3: headers = [[\"X-A\", \"…\"]]",
+            ),
+            ("[[request]]\npath = \"/\"\nheaders = \"X-A: 1\"\n", "list of pairs: headers = [[\"X-A\", \"…\"]]"),
+            ("[[request]]\npath = \"/\"\nheaders = { A = 1 }\n", "found integer `1`, expected a text"),
+            ("[[request]]\npath = 5\n", "line 2, column 8 in [request]: found integer `5`, expected a text"),
+            ("[[request]]\npath = \"/\"\nweight = \"x\"\n", "found string \"x\", expected a number"),
+            ("[[request]]\npath = \"/\"\nexpect-status = -3\n", "found integer `-3`, expected a whole number"),
             ("[[request]]\npath = \"/a b\"\n", "line 2, column 8: path \"/a b\""),
             ("[[request]]\npath = \"/\"\nbody = \"a\"\nbody-file = \"b\"", "one of body"),
             ("[[request]]\npath = \"/\"\nbody-file = \"nonexistent\"", "line 3, column 13: cannot read"),
