@@ -17,6 +17,7 @@ mod locked_dir;
 mod metrics;
 mod output;
 mod run_folder;
+mod same_target;
 mod screen;
 mod tables;
 mod terms;

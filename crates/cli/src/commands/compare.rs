@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use judge::Pairing;
-use lab::{CommandServer, ServerCommand};
-use run::{Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
+use lab::{CommandServer, LabError, ServerCommand};
+use run::{Address, Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
 use crate::args::{HostArgs, SetFlagArgs, TlsArgs, read_variables, set_protocol, units};
-use crate::{Exit, output};
+use crate::{Exit, output, same_target};
 
 /// Directory with one subdirectory for each named baseline (a run to compare with).
 const BASELINES: &str = "loadline-runs/baselines";
@@ -312,6 +312,8 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     judge::same_protocol((&args.both()[0], &speaks[..1]), (&args.both()[1], &speaks[1..]))
         .map_err(anyhow::Error::msg)?;
     let servers = own_servers(args, &plans)?;
+    let at = plans.each_ref().map(|plan| address(plan).ok());
+    let same = same_target::warning([&args.both()[0], &args.both()[1]], at);
     let (budget_s, threshold, whole_budget) = (args.budget.unwrap_or(BUDGET_S), args.threshold, args.whole_budget);
     let duet = args.duet.map(Into::into).unwrap_or_default();
     let settings = lab::InTurnsPlan { budget_s, threshold, whole_budget, duet };
@@ -327,7 +329,8 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     let with_turns = |c: Comparison| {
         let decided = !interrupted && c.outcome != ComparisonOutcome::Undecided;
         let decided_after_s = decided.then_some(ended_after_s);
-        let c = Comparison { turns: Some(turns), notes: [notes, c.notes].concat(), decided_after_s, ..c };
+        let notes = same.into_iter().chain(notes).chain(c.notes).collect();
+        let c = Comparison { turns: Some(turns), notes, decided_after_s, ..c };
         with_last_words(c, &servers)
     };
     Ok((comparison.map(with_turns), interrupted))
@@ -345,16 +348,21 @@ fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>;
 
 /// Starts the servers for which the user gave commands. The servers end when the returned value is dropped.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
-    let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
     if commands.iter().all(|command| command.is_some()) {
-        ensure!(at(&plans[0])? != at(&plans[1])?, "both servers are at {}: give each its own port", at(&plans[0])?);
+        let [a, b] = [address(&plans[0])?, address(&plans[1])?];
+        ensure!(a != b, "both servers are at {a}: give each its own port");
     }
     let start = |side: usize| -> anyhow::Result<Option<CommandServer>> {
         let Some(command) = commands[side] else { return Ok(None) };
-        Ok(Some(CommandServer::start(&ServerCommand::new(command), &at(&plans[side])?, &|| false)?))
+        Ok(Some(CommandServer::start(&ServerCommand::new(command), &address(&plans[side])?, &|| false)?))
     };
     Ok([start(0)?, start(1)?])
+}
+
+/// Returns the address at which a plan's server answers.
+fn address(plan: &Plan) -> Result<Address, LabError> {
+    lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr)
 }
 
 /// Handles Ctrl-C: the measurement ends, and loadline compares the windows that are finished by then.

@@ -39,8 +39,7 @@ pub struct Comparison {
     #[serde(with = "Figure")]
     pub measured_s: f64,
     /// Smallest relative change of a required figure ([`FigureRole::Required`]) that this comparison would detect in 19
-    /// of 20 cases; absent with too little data.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// of 20 cases; `null` in JSON with too little data.
     pub smallest_change: Option<f64>,
     /// Name of the figure to which `smallest_change` belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,9 +51,8 @@ pub struct Comparison {
     /// would not detect it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
-    /// Time after which the windows of two live servers decided the result, seconds; absent for stored runs and without
-    /// a decision.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Time after which the windows of two live servers decided the result, seconds; `null` in JSON for stored runs and
+    /// without a decision.
     pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
     pub outcome: ComparisonOutcome,
@@ -296,4 +294,20 @@ pub struct TlsCost {
     pub us: f64,
     /// The CPU cost of TLS in one sentence.
     pub sentence: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that reads `compare --json` finds these fields in every comparison.
+    #[test]
+    fn an_undecided_comparison_names_its_missing_figures() {
+        let json = serde_json::to_value(Comparison::default()).unwrap();
+        for name in ["decided_after_s", "smallest_change"] {
+            assert_eq!(json.get(name), Some(&serde_json::Value::Null), "{name}");
+        }
+        let old: Comparison = serde_json::from_str(r#"{"verdict": "not-enough"}"#).unwrap();
+        assert_eq!((old.decided_after_s, old.smallest_change), (None, None));
+    }
 }
