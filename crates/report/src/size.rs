@@ -37,6 +37,7 @@ fn document(result: &SizeResult) -> Doc {
     blocks.extend(chart(result));
     blocks.push(Block::Table(table(result)));
     blocks.extend(limited(result));
+    blocks.extend(warned(result));
     blocks.extend(result.usl.as_ref().map(|law| Block::Paragraph(law_words(law))));
     blocks.extend(result.resources.as_ref().map(|pod| {
         let [requests, limits] = [&pod.requests, &pod.limits].map(amounts);
@@ -175,6 +176,19 @@ fn limited(result: &SizeResult) -> Option<Block> {
     });
     let items: Vec<Item> = reasons.collect();
     (!items.is_empty()).then(|| Block::List(List { title: "Not enough, or bounded".into(), brief: items.len(), items }))
+}
+
+/// Lists the warnings about the measurements of the settings. A warning about all measured settings appears once.
+fn warned(result: &SizeResult) -> Option<Block> {
+    let measured: Vec<&SizeStep> = result.steps.iter().filter(|step| step.run.is_some()).collect();
+    let is_of_all = |note: &String| measured.len() > 1 && measured.iter().all(|step| step.notes.contains(note));
+    let of_all = measured.first().into_iter().flat_map(|step| &step.notes).filter(|note| is_of_all(note));
+    let of_one = result.steps.iter().flat_map(|step| {
+        let own = step.notes.iter().filter(|note| !is_of_all(note));
+        own.map(|note| Item::new(setting_words(&step.setting), note.clone())).collect::<Vec<_>>()
+    });
+    let items: Vec<Item> = of_all.map(|note| Item::new("all settings", note.clone())).chain(of_one).collect();
+    (!items.is_empty()).then(|| Block::List(List { title: "Warnings".into(), brief: items.len(), items }))
 }
 
 /// Describes the fitted Universal Scalability Law, which relates capacity to resources.

@@ -82,6 +82,9 @@ pub struct SizeStep {
     pub expected: Vec<ExpectationResult>,
     /// True if the server met the objective at some rate, and the setting meets all expectations.
     pub meets: bool,
+    /// Warnings about the measurement of this setting, in sentences: the trust warnings and the notes of its run. Other
+    /// programs that used the CPUs, for example, make the capacity too low.
+    pub notes: Vec<String>,
     /// Folder of the run, relative to the folder of the result; absent if the server did not start.
     pub run: Option<String>,
 }
@@ -140,7 +143,8 @@ pub struct SizeResult {
     pub steps: Vec<SizeStep>,
     /// Universal Scalability Law, fitted to the capacities of all settings. The N of this law is the amount of the only
     /// resource that differs among the settings, in multiples of the smallest amount. The fit does not use capacities
-    /// that are only lower bounds. Absent with fewer than four known capacities, or if more than one resource differs.
+    /// that are only lower bounds. Absent with fewer than four known capacities, or if more than one resource differs;
+    /// `notes` then has the reason.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

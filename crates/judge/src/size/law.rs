@@ -4,6 +4,9 @@ use run::{Fit, SizeSetting, SizeStep};
 
 use crate::fit::usl_fit;
 
+/// Minimum number of known capacities for a fit: one more than the law has coefficients.
+const FEWEST_CAPACITIES: usize = 4;
+
 /// Amounts of a setting's resources: CPU quota, CPUs, workers and replicas.
 type Amounts = [Option<f64>; 4];
 
@@ -12,18 +15,31 @@ fn amounts(setting: &SizeSetting) -> Amounts {
 }
 
 /// Fits the Universal Scalability Law to the capacities of the settings. Leaves out capacities that are only lower
-/// bounds. The size of a setting is its amount of the resource, divided by the smallest amount. Returns `None` if no
-/// resource or several resources differ between the settings, or if the fit fails.
-pub(super) fn usl(steps: &[SizeStep]) -> Option<Fit> {
+/// bounds. The size of a setting is its amount of the resource, divided by the smallest amount. The error is the reason
+/// in words if no resource or several resources differ between the settings, or if the fit fails.
+pub(super) fn usl(steps: &[SizeStep]) -> Result<Fit, String> {
+    let fail = |why: &str| Err(format!("no Universal Scalability Law: {why}"));
     let all: Vec<Amounts> = steps.iter().map(|step| amounts(&step.setting)).collect();
     let differs = |resource: &usize| all.iter().any(|of| of[*resource] != all[0][*resource]);
     let different: Vec<usize> = (0..4).filter(differs).collect();
-    let [resource] = different.as_slice() else { return None };
-    let least = all.iter().filter_map(|of| of[*resource]).reduce(f64::min)?;
-    let point = |(of, step): (&Amounts, &SizeStep)| Some((of[*resource]? / least, step.capacity?.rate));
+    let resource = match different.as_slice() {
+        [one] => *one,
+        [] => return fail("it needs at least four settings of one resource"),
+        _ => return fail("more than one resource differs between the settings"),
+    };
+    let Some(least) = all.iter().filter_map(|of| of[resource]).reduce(f64::min) else {
+        return fail("the amounts of the resource are unknown");
+    };
+    let point = |(of, step): (&Amounts, &SizeStep)| Some((of[resource]? / least, step.capacity?.rate));
     let measured = all.iter().zip(steps).filter(|(_, step)| !step.at_least);
     let points: Vec<(f64, f64)> = measured.filter_map(point).collect();
-    usl_fit(&points, "times the smallest setting")
+    if points.len() < FEWEST_CAPACITIES {
+        let bounds = steps.iter().filter(|step| step.capacity.is_some() && step.at_least).count();
+        let also = if bounds > 0 { format!(", and {bounds} only as a lower bound") } else { String::new() };
+        let known = points.len();
+        return fail(&format!("the fit needs {FEWEST_CAPACITIES} known capacities, and {known} are known{also}"));
+    }
+    usl_fit(&points, "times the smallest setting").map_or_else(|| fail("the capacities do not follow this law"), Ok)
 }
 
 #[cfg(test)]
@@ -45,9 +61,12 @@ mod tests {
         assert!((law.coefficients["sigma"] - 0.05).abs() < 0.01 && law.points == 4, "{law:?}");
         let mut bounded = steps.clone();
         bounded[3].at_least = true;
-        assert!(usl(&bounded).is_none(), "three capacities and a lower bound");
+        let why = "no Universal Scalability Law: the fit needs 4 known capacities, and 3 are known";
+        assert_eq!(usl(&bounded).unwrap_err(), format!("{why}, and 1 only as a lower bound"));
+        assert_eq!(usl(&steps[..3]).unwrap_err(), why);
         let mut two = steps.clone();
         two[1].setting.workers = Some(2);
-        assert!(usl(&two).is_none() && usl(&steps[..3]).is_none() && usl(&[]).is_none());
+        assert!(usl(&two).unwrap_err().contains("more than one resource differs"));
+        assert!(usl(&steps[..1]).is_err() && usl(&[]).is_err());
     }
 }

@@ -41,8 +41,23 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
         limited: refused.map(|refused| refused.text.clone()).or(early.map(early_end::words)),
         needed_s: early.and_then(|capacity| capacity.needed_s),
         expected,
+        notes: notes(run),
         ..SizeStep::default()
     }
+}
+
+/// Returns the warnings about a run and its notes, each once.
+fn notes(run: &Run) -> Vec<String> {
+    let warnings = run.findings.trust.warnings.iter();
+    let of_run = run.notes.iter().map(|note| &note.text);
+    let of_trials = run.trials.iter().flat_map(|trial| &trial.notes);
+    let mut notes: Vec<String> = Vec::new();
+    for note in warnings.chain(of_run).chain(of_trials) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
 }
 
 fn memory(trial: &Trial) -> Option<f64> {
@@ -60,4 +75,26 @@ pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
     };
     let capacity = crate::what_if(run, &change)?.capacity;
     if capacity.value.is_finite() { Ok(capacity) } else { Err("the run shows no capacity".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other programs used the machine while one setting was measured, so its capacity is too low.
+    #[test]
+    fn a_step_keeps_the_warnings_and_notes_of_its_run() {
+        let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).run();
+        crate::judge(&mut run);
+        let busy = "other programs used 0.9 of 2 CPUs: measure again on a quiet machine".to_owned();
+        run.findings.trust.warnings.push(busy.clone());
+        run.notes.push(run::Note { text: "the clock was slow".into(), is_warning: true });
+        for trial in &mut run.trials {
+            trial.notes.push("the hypervisor took time".into());
+        }
+        let notes = step(&SizeSetting::default(), &run).notes;
+        for note in [busy.as_str(), "the clock was slow", "the hypervisor took time"] {
+            assert_eq!(notes.iter().filter(|one| *one == note).count(), 1, "{note}: {notes:?}");
+        }
+    }
 }

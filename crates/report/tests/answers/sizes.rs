@@ -3,7 +3,7 @@
 use loadline_report::{Style, render_size};
 use run::{ArenaCapacity, Estimate, PodAmounts, PodResources, SizeGoal, SizeResult, SizeSetting, SizeStep};
 
-use crate::{HOSTILE, WIDE, shown};
+use crate::{HOSTILE, WIDE, all_in, harmless, shown};
 
 /// Returns the results for three settings: a quota that is too small, a quota that is large enough, and a server that
 /// did not start.
@@ -72,6 +72,26 @@ fn settings_that_differ_only_in_workers_have_a_chart_by_workers() {
     let page = render_size("html", &result, &WIDE).unwrap();
     assert!(page.contains("Capacity against workers") && !page.contains("Capacity against CPUs"), "{page}");
     assert!(page.find("Capacity against") < page.find("<table"), "the chart comes first");
+}
+
+/// Other programs used the machine while the first setting was measured, so its capacity is too low.
+#[test]
+fn warnings_about_a_measurement_name_their_setting() {
+    let mut result = sizes();
+    result.steps[2].run = None;
+    result.steps[0].notes = vec![format!("other programs used 0.9 of 2 CPUs {HOSTILE}"), "one host".into()];
+    result.steps[1].notes = vec!["one host".into()];
+    for form in ["text", "markdown", "html"] {
+        let made = render_size(form, &result, &WIDE).unwrap();
+        harmless(form, &made);
+        let shown = if form == "html" { shown(&made) } else { made };
+        all_in(&shown, &["Warnings", "other programs used 0.9 of 2 CPUs"], form);
+        assert_eq!(shown.matches("one host").count(), 1, "{form}: {shown}");
+        let line = shown.lines().find(|line| line.contains("other programs used"));
+        assert!(form == "html" || line.is_some_and(|line| line.contains("quota 0.25, 1 worker")), "{form}: {shown}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&render_size("json", &result, &WIDE).unwrap()).unwrap();
+    assert_eq!(json["steps"][1]["notes"], serde_json::json!(["one host"]));
 }
 
 /// In this test, the search with a quota of one CPU ended early. The lower bound with a quota of one CPU (310/s) is
