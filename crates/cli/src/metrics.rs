@@ -117,7 +117,7 @@ fn is_own_name(host: &str) -> bool {
 fn now(model: &Model) -> String {
     let (tick, detail) = (&model.now.tick, &model.now.detail);
     let moment = model.moment.as_ref();
-    let latency_us = detail.responses.summary(detail.failed_requests());
+    let latency_us = detail.summary();
     let mut trial = Trial { label: model.step.0.clone(), latency_us, ..Trial::default() };
     (trial.tally.sent, trial.tally.completed) = (tick.sent, tick.completed);
     trial.tally.errors = detail.errors.clone();

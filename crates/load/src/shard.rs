@@ -109,13 +109,14 @@ pub(crate) struct LiveCounts {
     detail: Detail,
 }
 
-/// Published failures by kind, and published response times by bucket.
+/// Published failures by kind, and published times of answered and of failed requests by bucket.
 #[derive(Debug)]
 struct Detail {
     errors: [AtomicU64; ErrorKind::ALL.len()],
     unexpected: AtomicU64,
     unexpected_statuses: PublishedStatusCounts,
     responses: [AtomicU64; CoarseHist::BUCKETS],
+    unanswered: [AtomicU64; CoarseHist::BUCKETS],
 }
 
 impl Default for Detail {
@@ -125,6 +126,7 @@ impl Default for Detail {
             unexpected: AtomicU64::new(0),
             unexpected_statuses: PublishedStatusCounts::default(),
             responses: [const { AtomicU64::new(0) }; _],
+            unanswered: [const { AtomicU64::new(0) }; _],
         }
     }
 }
@@ -147,6 +149,7 @@ impl LiveCounts {
         self.detail.unexpected_statuses.publish(&core.record.counts.unexpected_statuses);
         self.detail.errors.iter().zip(&core.record.counts.errors).for_each(store);
         self.detail.responses.iter().zip(core.record.coarse.iter()).for_each(store);
+        self.detail.unanswered.iter().zip(core.record.coarse_unanswered.iter()).for_each(store);
     }
 
     /// Returns the published failures and response times.
@@ -158,6 +161,7 @@ impl LiveCounts {
             unexpected: load(&self.detail.unexpected),
             unexpected_statuses: self.detail.unexpected_statuses.read(),
             responses: CoarseHist::of(self.detail.responses.iter().map(load)),
+            unanswered: CoarseHist::of(self.detail.unanswered.iter().map(load)),
         }
     }
 

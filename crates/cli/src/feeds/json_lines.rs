@@ -145,7 +145,7 @@ impl Load {
             unexpected_statuses: statuses.collect(),
             in_flight: look.in_flight,
             open: look.open,
-            latency_us: detail.responses.summary(detail.failed_requests()),
+            latency_us: detail.summary(),
         }
     }
 }
@@ -274,6 +274,25 @@ mod tests {
         names(&serde_json::to_value(RunResult::new(&Run::default(), Some("x".as_ref()), 0)).unwrap(), &mut all);
         assert!(all.len() > 20, "{all:?}");
         all.iter().for_each(|name| assert!(page.contains(&format!("| `{name}` ")), "the page lacks {name}"));
+    }
+
+    /// A fifth of the requests got no answer within 50 ms (`--timeout`). The slowest answer took 1 ms.
+    #[test]
+    fn percentiles_of_a_second_count_timeouts_with_the_timeout() {
+        let shared = Shared::new(Model::new("load".into(), String::new(), 5.0));
+        let mut looks = Looks::new(&shared);
+        shared.lock().phase("2 connections", 5.0);
+        let mut progress = state(0.5, 80, 20);
+        let mut ages = vec![0; run::CoarseHist::BUCKETS];
+        ages[run::CoarseHist::bucket(50_000_000)] = 20;
+        progress.detail.unanswered = run::CoarseHist::of(ages);
+        shared.lock().progress(progress);
+        let latency_us = Load::new(&looks.look(), 1.0).latency_us;
+        for us in [latency_us.p90, latency_us.p99, latency_us.max] {
+            assert!((44_000.0..=50_000.0).contains(&us), "{latency_us:?}");
+        }
+        let is_bound = |figure| latency_us.at_least.contains(figure);
+        assert!(is_bound(run::SummaryFigure::P90) && !is_bound(run::SummaryFigure::P50), "{latency_us:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use lab::LiveProgress;
 use report::AnswerLine;
-use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, Trial};
+use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, TimeFigure, Trial};
 
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
@@ -35,6 +35,9 @@ pub(crate) struct Model {
     pub(crate) history: History,
     /// The newest complete moment (short period with its figures). `None` before the first complete moment of a step.
     pub(crate) moment: Option<Moment>,
+    /// Median and 99th percentile of the response time in `moment`, microseconds. If too many requests were not
+    /// answered, only a lower bound is known.
+    pub(crate) percentiles: [TimeFigure; 2],
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,
     /// Counts of all steps before the current step.
@@ -81,6 +84,7 @@ impl Model {
             trials: 0,
             history: History::default(),
             moment: None,
+            percentiles: [TimeFigure::Unknown; 2],
             now: LiveProgress::default(),
             past: Totals::default(),
             since: Default::default(),
@@ -118,12 +122,12 @@ impl Model {
         }
         let seconds = now.tick.t_s - self.since.0.t_s;
         if seconds >= APART_S {
-            let responses = now.detail.responses.since(&self.since.1.responses);
-            let lost = now.detail.failed_requests().saturating_sub(self.since.1.failed_requests());
-            let quantile = |q: f64| responses.percentile(q, lost).exact().unwrap_or(f64::NAN);
+            let grown = now.detail.since(&self.since.1);
+            self.percentiles = [0.5, 0.99].map(|q| grown.percentile(q));
+            let [p50_us, p99_us] = self.percentiles.map(|figure| figure.exact().unwrap_or(f64::NAN));
             let completed = now.tick.completed.saturating_sub(self.since.0.completed) as f64 / seconds;
             let cpu = self.sides.last().and_then(|side| side.cpu).map_or(f64::NAN, |cpu| cpu.busy());
-            let moment = Moment { seconds, completed, p50_us: quantile(0.5), p99_us: quantile(0.99), cpu };
+            let moment = Moment { seconds, completed, p50_us, p99_us, cpu };
             self.history.push(moment);
             self.moment = Some(moment);
             self.since = (now.tick.clone(), now.detail.clone());
@@ -280,6 +284,7 @@ mod tests {
         model.progress(state(0.4, 60, 3));
         let moment = model.moment.unwrap();
         assert!((moment.completed - 200.0).abs() < 1e-6 && (moment.p50_us - 1000.0).abs() < 90.0, "{moment:?}");
+        assert!(moment.p99_us.is_nan() && matches!(model.percentiles[1], TimeFigure::AtLeast(_)), "3 of 43 failed");
         assert_eq!(model.errors(), [(ErrorKind::Reset, 3)]);
         let mut trial = Trial::default();
         trial.tally.errors = Errors([(ErrorKind::Reset, 3)].into());

@@ -3,7 +3,7 @@
 use ratatui_core::style::{Color, Stylize as _};
 use ratatui_core::text::{Line, Span};
 use report::{AnswerLine, Unit, count, quantity};
-use run::Device;
+use run::{Device, TimeFigure};
 
 use super::fit::{LABEL, filled};
 use super::model::Model;
@@ -130,21 +130,20 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     }
     let known = |v: f64, unit| if v.is_finite() { quantity(v, unit) } else { "n/a".into() };
     let moment = model.moment.as_ref();
-    let [rate, p50, p99] = [
-        moment.map_or(f64::NAN, |m| m.completed),
-        moment.map_or(f64::NAN, |m| m.p50_us),
-        moment.map_or(f64::NAN, |m| m.p99_us),
-    ];
+    let rate = moment.map_or(f64::NAN, |m| m.completed);
+    let [p50, p99] = model.percentiles.map(|figure| match figure {
+        TimeFigure::Exact(us) => quantity(us, Unit::Micros),
+        TimeFigure::AtLeast(us) => format!("≥{}", quantity(us, Unit::Micros)),
+        TimeFigure::Unknown => "n/a".into(),
+    });
     let tick = &model.now.tick;
     if moment.is_none() {
         return vec![Line::from(format!("{:<LABEL$}no figures of this step yet", "now")).dim()];
     }
     vec![Line::from(format!(
-        "{:<LABEL$}{}, p50 {}, p99 {}, {} in flight, {} connections",
+        "{:<LABEL$}{}, p50 {p50}, p99 {p99}, {} in flight, {} connections",
         "now",
         known(rate, Unit::PerSecond),
-        known(p50, Unit::Micros),
-        known(p99, Unit::Micros),
         count(tick.in_flight),
         count(tick.open)
     ))]

@@ -77,14 +77,13 @@ impl Snapshots {
 }
 
 fn between((from_s, before): &(f64, TickDetail), (to_s, after): &(f64, TickDetail)) -> Moment {
-    let responses = after.responses.since(&before.responses);
-    let lost = after.failed_requests().saturating_sub(before.failed_requests());
-    let percentile = |q: f64| responses.percentile(q, lost).exact();
+    let grown = after.since(before);
+    let percentile = |q: f64| grown.percentile(q).exact();
     let failures = |detail: &TickDetail| detail.errors.0.values().fold(detail.unexpected, |a, n| a.saturating_add(*n));
     Moment {
         t_s: from_s.midpoint(*to_s),
         seconds: to_s - from_s,
-        completed: responses.len(),
+        completed: grown.responses.len(),
         failed: failures(after).saturating_sub(failures(before)),
         unexpected: after.unexpected.saturating_sub(before.unexpected),
         p50_us: percentile(0.5),

@@ -62,6 +62,9 @@ pub(crate) struct Record {
     pub(crate) measuring: bool,
     /// Number of response times in each bucket since the start of the load, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
+    /// Number of failed requests by the bucket of the time until the failure since the start of the load, for the live
+    /// view.
+    pub(crate) coarse_unanswered: Box<[u64; CoarseHist::BUCKETS]>,
     /// Time until the last byte of the answer. In an open loop, the response time starts when the request is due. In a
     /// closed loop, the response time starts with the send, or with the connect if each request has its own connection.
     pub(crate) response: Hist,
@@ -141,6 +144,7 @@ impl Record {
             counts: Counts::default(),
             measuring: false,
             coarse: Box::new([0; CoarseHist::BUCKETS]),
+            coarse_unanswered: Box::new([0; CoarseHist::BUCKETS]),
             response: Hist::new(),
             service: keeps.service.then(Hist::new),
             pieces: PieceTimes::new(keeps.service),

@@ -52,6 +52,21 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
+/// The live figures count failures from the start of the load, as they count answers.
+#[test]
+fn the_live_figures_have_the_time_until_each_failure() {
+    let request =
+        |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, ..InFlightRequest::default() };
+    let mut r = Record::new(0, RecordOptions::default());
+    r.failed(50_000_000, 0, &request(0));
+    r.enter(Phase::Measure, 60_000_000);
+    r.failed(111_000_000, 0, &request(61_000_000));
+    r.ended(70_000_000, 0, &request(69_000_000), Done::OLDEST);
+    let bucket = run::CoarseHist::bucket(50_000_000);
+    assert_eq!((r.coarse_unanswered[bucket], r.coarse_unanswered.iter().sum::<u64>()), (2, 2));
+    assert_eq!(r.coarse.iter().sum::<u64>(), 1);
+}
+
 /// In this test, a third of all requests hang from before the measured window until after the drain. If the hung
 /// requests did not count as failures, the computed 99th percentile would be wrong, but would look exact.
 #[test]

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use run::UnansweredTimes;
+use run::{CoarseHist, UnansweredTimes};
 
 use super::Record;
 use crate::class_times::rounded;
@@ -23,6 +23,7 @@ impl Record {
     /// Records that a request whose intended start was `intended_ns` will never be answered.
     pub(crate) fn never_answered(&mut self, now_ns: u64, intended_ns: u64) {
         self.slot_times.count_unanswered(intended_ns.saturating_sub(self.origin_ns));
+        self.coarse_unanswered[CoarseHist::bucket(now_ns.saturating_sub(intended_ns))] += 1;
         if self.measuring {
             self.unanswered.record_ns(now_ns.saturating_sub(intended_ns));
             self.tenths.count_unanswered(now_ns.saturating_sub(self.begin.at_ns));

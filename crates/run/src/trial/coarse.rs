@@ -83,10 +83,11 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
 
-    /// Returns the summary of these durations and of `unanswered` requests that were never answered, as precise as the
-    /// buckets allow.
-    pub fn summary(&self, unanswered: u64) -> Summary {
-        let percentile = |q: f64| self.percentile(q, unanswered);
+    /// Returns the summary of these durations and of further requests, as precise as the buckets allow. The `failed`
+    /// further requests were never answered; `ages` has their times until the failure, as far as they are known.
+    pub fn summary(&self, ages: &Self, failed: u64) -> Summary {
+        let unanswered = failed.max(ages.len());
+        let percentile = |q: f64| self.percentile(q, ages, failed);
         let known = |q: f64| percentile(q).lowest().unwrap_or(0.0);
         let shares = [
             (SummaryFigure::Mean, 1.0),
@@ -100,7 +101,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         let some = !self.is_empty() || unanswered > 0;
         Summary {
             count: self.len(),
-            mean: self.mean_us().unwrap_or(0.0),
+            // With unanswered requests, the mean is only a lower bound: the longer of two means.
+            mean: [self, &self.with(ages)].into_iter().filter_map(Self::mean_us).fold(0.0, f64::max),
             min: self.quantile_us(0.0).unwrap_or(0.0),
             p50: known(0.5),
             p90: known(0.9),
@@ -112,21 +114,43 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the `q` quantile (0 to 1) of these durations and of `unanswered` further requests, which count as longer
-    /// than all durations.
-    pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
-        let answered = self.len() as f64;
-        let rank = q * (answered + unanswered as f64) / answered;
+    /// Returns the `q` quantile (0 to 1) of these durations and of `failed` further requests, which count as longer than
+    /// all durations. If the quantile belongs to a failed request, returns the longest lower bound that is known: the
+    /// longest of these durations, or the time until a failure, of which `ages` has those that are known.
+    pub fn percentile(&self, q: f64, ages: &Self, failed: u64) -> TimeFigure {
+        let (answered, failed) = (self.len() as f64, failed.max(ages.len()));
+        let rank = q * (answered + failed as f64) / answered;
         // Rounding errors change the rank by about 1e-16, so a rank slightly above 1 counts as 1.
-        if answered <= 0.0 {
-            return TimeFigure::Unknown;
+        let known = self.quantile_us(rank.min(1.0)).filter(|_| answered > 0.0 && rank <= 1.0 + 1e-12);
+        if let Some(us) = known {
+            return TimeFigure::Exact(us);
         }
-        let longest = || {
-            let ended = self.0.keys().rfind(|bucket| !Self::is_open(**bucket));
-            ended.map_or(TimeFigure::Unknown, |bucket| TimeFigure::AtLeast(Self::edges_ns(*bucket).0 / 1e3))
-        };
-        let known = self.quantile_us(rank.min(1.0)).filter(|_| rank <= 1.0 + 1e-12);
-        known.map_or_else(longest, TimeFigure::Exact)
+        let longest = self.0.keys().rfind(|bucket| !Self::is_open(**bucket)).copied();
+        let bound = longest.max(self.with(ages).bucket_at(q, failed - ages.len()));
+        bound.map_or(TimeFigure::Unknown, |bucket| TimeFigure::AtLeast(Self::edges_ns(bucket).0 / 1e3))
+    }
+
+    /// Returns the sum of this histogram and another one.
+    fn with(&self, other: &Self) -> Self {
+        let mut sum = self.clone();
+        sum.merge(other);
+        sum
+    }
+
+    /// Returns the bucket of the `q` quantile of these durations and of `shorter` further durations that are shorter
+    /// than all of them. Returns `None` if the quantile belongs to one of the shorter durations.
+    fn bucket_at(&self, q: f64, shorter: u64) -> Option<u16> {
+        let rank = (q.clamp(0.0, 1.0) * (self.len() as f64 + shorter as f64)).max(1.0);
+        let mut below = shorter as f64;
+        if below >= rank {
+            return None;
+        }
+        // Rounding errors may raise the rank slightly above the number of all durations.
+        let found = self.counts().find(|(_, n)| {
+            below += *n as f64;
+            below >= rank
+        });
+        found.map(|(bucket, _)| bucket).or_else(|| self.0.keys().next_back().copied())
     }
 
     /// Returns true if a bucket has no upper end.
@@ -233,17 +257,43 @@ mod tests {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = 80;
         let hist = CoarseHist::of(counts.clone());
-        assert!(hist.percentile(0.8, 20).exact().is_some_and(|us| (us / 1000.0 - 1.0).abs() < 0.09));
-        assert!(matches!(hist.percentile(0.81, 20), TimeFigure::AtLeast(us) if us <= 1000.0));
-        assert_eq!(CoarseHist::default().percentile(0.5, 20), TimeFigure::Unknown);
-        let summary = hist.summary(20);
+        let none = CoarseHist::default();
+        assert!(hist.percentile(0.8, &none, 20).exact().is_some_and(|us| (us / 1000.0 - 1.0).abs() < 0.09));
+        assert!(matches!(hist.percentile(0.81, &none, 20), TimeFigure::AtLeast(us) if us <= 1000.0));
+        assert_eq!(none.percentile(0.5, &none, 20), TimeFigure::Unknown);
+        let summary = hist.summary(&none, 20);
         assert_eq!((summary.count, summary.unanswered), (80, 20));
         assert!(summary.at_least.contains(SummaryFigure::P99) && !summary.at_least.contains(SummaryFigure::P50));
-        assert!(hist.summary(0).at_least.is_empty() && CoarseHist::default().summary(0).at_least.is_empty());
+        assert!(hist.summary(&none, 0).at_least.is_empty() && none.summary(&none, 0).at_least.is_empty());
         counts[CoarseHist::BUCKETS - 1] = 20;
         let open = CoarseHist::of(counts);
         assert_eq!((open.quantile_us(0.9), open.quantile_us(0.5).is_some()), (None, true));
         assert!(open.mean_us().is_some_and(|us| us < 1100.0));
+    }
+
+    /// A fifth of the requests timed out after 50 ms. The slowest answer took 19 ms.
+    #[test]
+    fn a_percentile_of_timeouts_is_at_least_the_timeout() {
+        let hist = |ms: u64, n: u64| {
+            let mut counts = vec![0; CoarseHist::BUCKETS];
+            counts[CoarseHist::bucket(ms * 1_000_000)] = n;
+            CoarseHist::of(counts)
+        };
+        let (answers, timeouts) = (hist(1, 79).with(&hist(19, 1)), hist(50, 20));
+        let at_least = |q: f64, failed: u64| match answers.percentile(q, &timeouts, failed) {
+            TimeFigure::AtLeast(us) => us / 1e3,
+            other => panic!("{other:?}"),
+        };
+        for q in [0.85, 0.9, 0.99, 1.0] {
+            assert!((44.0..=50.0).contains(&at_least(q, 20)), "{q}: {} ms", at_least(q, 20));
+        }
+        assert!(answers.percentile(0.5, &timeouts, 20).exact().is_some_and(|us| us < 1100.0));
+        // Twenty further requests failed after an unknown time, so half of the failures may have been quick.
+        assert!((16.0..=19.0).contains(&at_least(0.7, 40)) && (44.0..=50.0).contains(&at_least(0.9, 40)));
+        let summary = answers.summary(&timeouts, 20);
+        assert!(summary.unanswered == 20 && summary.p99 > 44_000.0 && summary.mean > 9000.0, "{summary:?}");
+        let none = CoarseHist::default();
+        assert!(matches!(none.percentile(0.5, &timeouts, 20), TimeFigure::AtLeast(us) if us > 44_000.0));
     }
 
     #[test]

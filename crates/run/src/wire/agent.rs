@@ -9,7 +9,8 @@ use crate::figure::Figure;
 use crate::{
     Address, AddressPart, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, FirstFailure, Hist,
     LeverPlan, LoadPlan, MAX_ADDRESSES, MAX_CLASSES, MAX_FIRST_FAILURES, MAX_TRACES, QuicPaths, ServerQuestion,
-    SlotHist, StreamCounts, Tally, Tenths, TracedRequest, UnansweredTimes, WatchSpec, Window, skip_empty,
+    SlotHist, StreamCounts, Summary, Tally, Tenths, TimeFigure, TracedRequest, UnansweredTimes, WatchSpec, Window,
+    skip_empty,
 };
 
 /// Task of an agent: the first line that the agent reads. A load agent may get another task after it has reported its
@@ -204,6 +205,10 @@ pub struct TickDetail {
     pub unexpected_statuses: BTreeMap<u16, u64>,
     /// Response times so far, including the warm-up.
     pub responses: CoarseHist,
+    /// Times until the failure of the requests that were never answered so far, including the warm-up. An agent of an
+    /// earlier version does not send them.
+    #[serde(skip_serializing_if = "CoarseHist::is_empty")]
+    pub unanswered: CoarseHist,
 }
 
 impl TickDetail {
@@ -224,6 +229,18 @@ impl TickDetail {
             *sum = sum.saturating_add(*n);
         }
         self.responses.merge(&other.responses);
+        self.unanswered.merge(&other.unanswered);
+    }
+
+    /// Returns the `q` quantile (0 to 1) of the response times. Requests that were never answered took at least the
+    /// time until they failed.
+    pub fn percentile(&self, q: f64) -> TimeFigure {
+        self.responses.percentile(q, &self.unanswered, self.failed_requests())
+    }
+
+    /// Returns the summary of the response times, in which unanswered requests count as in [`TickDetail::percentile`].
+    pub fn summary(&self) -> Summary {
+        self.responses.summary(&self.unanswered, self.failed_requests())
     }
 }
 
@@ -236,6 +253,7 @@ impl TickDetail {
             unexpected: self.unexpected.saturating_sub(earlier.unexpected),
             unexpected_statuses: grown(&self.unexpected_statuses, &earlier.unexpected_statuses),
             responses: self.responses.since(&earlier.responses),
+            unanswered: self.unanswered.since(&earlier.unanswered),
         }
     }
 }

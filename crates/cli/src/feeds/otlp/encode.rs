@@ -114,6 +114,7 @@ mod tests {
             unexpected: 3,
             unexpected_statuses: [(503, 3)].into(),
             responses: CoarseHist::of(counts),
+            ..TickDetail::default()
         };
         let totals = Totals { sent: 20, completed: 11, detail };
         let figures = Figures { times_ns: (7, u64::MAX), totals: &totals, in_flight: 3, open: 2 };
