@@ -7,6 +7,7 @@ mod arena_example;
 mod arena_file;
 mod busy_machine;
 mod caches;
+mod cases;
 mod chaos;
 mod ci_action;
 mod ci_job;

@@ -236,6 +236,21 @@ mod tests {
         assert_eq!(load_run(kept.path()).unwrap(), run);
     }
 
+    /// Editors of Windows begin a file with a byte order mark, or write UTF-16.
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_text() {
+        let words = "http://h/ü";
+        let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            format!("\u{feff}{words}").encode_utf16().flat_map(order).collect()
+        };
+        let marked = format!("\u{feff}{words}").into_bytes();
+        for bytes in [words.as_bytes().to_vec(), marked, wide(u16::to_le_bytes), wide(u16::to_be_bytes)] {
+            assert_eq!(decode(bytes.clone()).as_deref(), Ok(words), "{bytes:?}");
+        }
+        assert!(decode(vec![0xff, 0xfe, 0, 0xd8]).is_err_and(|why| why.contains("UTF-16")));
+        assert!(decode(vec![0x1f, 0x8b, 8]).is_err_and(|why| why.contains("gzip")));
+    }
+
     #[test]
     fn text_in_strings_does_not_count_as_json_values() {
         assert_eq!(weight(r#"{"a":[1,2,{"b{,":"\\\",{"}],"c":"\\"}"#), (2, 3));
