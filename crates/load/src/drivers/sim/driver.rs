@@ -16,6 +16,9 @@ use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 /// Delay after which Linux retransmits a SYN, nanoseconds.
 const SYN_RETRY_NS: u64 = 1_000_000_000;
 
+/// Maximum number of bytes that a connection sends at once.
+const MAX_SEND_BYTES: usize = 4096;
+
 /// Answer to a request that the rate limit refuses.
 const REFUSED_ANSWER: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
 
@@ -53,6 +56,10 @@ pub(crate) struct SimOps {
     pub(crate) syns_ns: Vec<u64>,
     /// Number of SYNs for which the accept queue was full.
     pub(crate) dropped: u64,
+    /// Number of stalls at the start of the list that ended in the past.
+    past_stalls: usize,
+    /// Memory for the bytes of requests. The simulated server only counts the bytes.
+    sent_bytes: Box<[u8]>,
 }
 
 pub(super) type Conn = (u32, u32);
@@ -103,6 +110,8 @@ impl SimDriver {
             tokens: (0, server.limit.map_or(0.0, |limit| f64::from(limit.burst))),
             syns_ns: Vec::new(),
             dropped: 0,
+            past_stalls: 0,
+            sent_bytes: vec![0; MAX_SEND_BYTES].into(),
             server: server.clone(),
         };
         let mut driver = Self { ops, answer: answer.into() };
@@ -262,17 +271,27 @@ impl SimOps {
             Service::Constant => mean,
             Service::Exponential => exponential(&mut self.rng) * mean,
         } as u64;
-        self.schedule(self.after_stalls(length), Event::ServiceEnd(c));
+        let end_ns = self.after_stalls(length);
+        self.schedule(end_ns, Event::ServiceEnd(c));
     }
 
     /// Returns the end of a service of `length_ns` that begins now. If the server stalls during the service, the
     /// service continues after the stall.
-    fn after_stalls(&self, length_ns: u64) -> u64 {
-        let now = self.now_ns;
-        self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {
-            let met = now < to && end > from;
-            if met { end + (to - from.max(now)) } else { end }
-        })
+    fn after_stalls(&mut self, length_ns: u64) -> u64 {
+        let (now, stalls) = (self.now_ns, &self.server.stalls_ns);
+        let ended = |&&(_, to): &&(u64, u64)| to <= now;
+        self.past_stalls += stalls[self.past_stalls..].iter().take_while(ended).count();
+        let mut end = now + length_ns;
+        for &(from, to) in &stalls[self.past_stalls..] {
+            // The stalls are sorted, so the service also ends before all later stalls.
+            if from >= end {
+                break;
+            }
+            if now < to {
+                end += to - from.max(now);
+            }
+        }
+        end
     }
 
     /// Returns true if the rate limit has a token for a request, and takes this token.
@@ -305,8 +324,7 @@ impl Ops for SimOps {
     }
 
     fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno> {
-        let mut scratch = [0; 4096];
-        self.part[conn as usize] += fill(&mut scratch);
+        self.part[conn as usize] += fill(&mut self.sent_bytes);
         while self.part[conn as usize] >= self.request_bytes {
             self.part[conn as usize] -= self.request_bytes;
             self.served[conn as usize].unread_bytes += self.request_bytes;
