@@ -1,6 +1,8 @@
 //! Names of counters, and readings of counters.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +36,10 @@ impl std::fmt::Display for CounterId {
 
 /// Returns the row of a counter, or `None` for a name that this version does not know.
 pub fn counter(id: &str) -> Option<&'static CounterSpec> {
-    crate::COUNTERS.iter().find(|spec| spec.id == id)
+    // Judging a run reads thousands of counters, so a search through the table for each of them would take long.
+    static ROWS: LazyLock<HashMap<&str, &CounterSpec>> =
+        LazyLock::new(|| crate::COUNTERS.iter().map(|spec| (spec.id, spec)).collect());
+    ROWS.get(id).copied()
 }
 
 /// A value, or the reason why there is none. An unknown value is never shown as zero.
