@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use run::{AgentCommand, AgentReport, AgentSpec, Hist, LoadPart};
+use run::{AgentCommand, AgentReport, AgentSpec, LoadPart, Summary};
 
 fuzz_target!(|text: &str| {
     let mut whole = LoadPart::default();
@@ -32,5 +32,5 @@ fuzz_target!(|text: &str| {
             _ => {}
         }
     }
-    whole.histograms.values().map(Hist::summary).for_each(|summary| assert!(!summary.mean.is_nan()));
+    whole.histograms.values().map(Summary::of).for_each(|summary| assert!(!summary.mean.is_nan()));
 });

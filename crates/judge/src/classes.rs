@@ -150,7 +150,7 @@ mod tests {
                 tally: Tally { sent: completed, completed, ..Tally::default() },
                 ..Measured::default()
             },
-            latency_us: response.summary(),
+            latency_us: run::Summary::of(&response),
             histograms: [("response".to_owned(), response)].into(),
             classes,
             ..Trial::default()

@@ -1,7 +1,7 @@
 //! Trust in the figures of a run: laws that must hold, counts that must agree, and disturbances. The most important
 //! warnings come first.
 
-use run::{Capacity, Intensity, Run, TimeSpent, Trial, TrialKind, Trust};
+use run::{Capacity, Intensity, Run, Summary, TimeSpent, Trial, TrialKind, Trust};
 
 use crate::course::changes_rate;
 use crate::failures::Failures;
@@ -324,7 +324,7 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
 /// Returns a sentence if requests were still unanswered at the end of the window and had waited far longer than any
 /// answered request.
 fn stood_at_the_end(trial: &Trial) -> Option<String> {
-    let ages = trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?.summary();
+    let ages = Summary::of(trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?);
     let longest = positive(trial.latency_us.max)?;
     (ages.max > OLDER * longest && ages.max > OLD_US).then(|| {
         format!(

@@ -47,7 +47,7 @@ mod tests {
     fn old(resets: u64, kept: bool) -> Trial {
         let mut hist = Hist::new();
         hist.record_many_ns(2_000_000, 100);
-        let mut trial = Trial { latency_us: hist.summary(), ..Trial::default() };
+        let mut trial = Trial { latency_us: Summary::of(&hist), ..Trial::default() };
         trial.measured.tally.completed = 100;
         trial.measured.tally.errors.0.insert(ErrorKind::Reset, resets);
         if kept {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::addresses::AddressTurns;
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
-use run::{Address, ErrorKind, Hist, Intensity, LoadPart, LoadPlan, even_share};
+use run::{Address, ErrorKind, Intensity, LoadPart, LoadPlan, Summary, even_share};
 use sys::peer::Peer;
 use sys::{Errno, socket};
 
@@ -198,7 +198,7 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);
-    let connect = part.histograms.get("connect").map(Hist::summary).unwrap_or_default();
+    let connect = part.histograms.get("connect").map(Summary::of).unwrap_or_default();
     if part.total.connected == 0 && timed_out {
         return Some(format!(
             "no connect was up within T = {connect_timeout_ms} ms: either the server takes none, or T is shorter than the \

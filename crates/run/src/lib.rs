@@ -23,6 +23,8 @@ mod trial;
 mod visible;
 mod wire;
 
+pub use times::{CensoredTimes, Hist, HistError, TimeFigure};
+
 pub use arena::plan::{
     AnswerCheck, ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources, MAX_ARENA_ENTRIES, MAX_ARENA_PROFILES,
 };
@@ -117,14 +119,13 @@ pub use suggest::{add_suggestion, nearest, toml_message};
 pub use trial::addresses::{AddressChoice, AddressPart, MAX_ADDRESSES};
 pub use trial::answer_time::AnswerTime;
 pub use trial::blocks::Blocks;
-pub use trial::censored::{
-    CensoredTimes, answer_summary, censored_summary, response_summary, response_times, summary_with_unanswered,
-};
 pub use trial::coarse::{Buckets, CoarseHist, SlotHist};
 pub use trial::databases::{Blocker, CommandSum, DatabaseProfile, SessionGroup, SessionState};
 pub use trial::ends_together::EndsTogether;
 pub use trial::first_failure::{FailureKind, FirstFailure, MAX_FIRST_FAILURES};
-pub use trial::hist::{Hist, HistError, Summary};
+pub use trial::histograms::{
+    answer_summary, censored_summary, response_summary, response_times, summary_with_unanswered,
+};
 pub use trial::host_load::{HostFinding, HostLoad, WindowSkew};
 pub use trial::incident::{Incident, IncidentKind, NOTHING_LISTENS};
 pub use trial::key::Key;
@@ -142,10 +143,11 @@ pub use trial::status::{
     GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,
 };
 pub use trial::stream_counts::StreamCounts;
+pub use trial::summary::Summary;
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tasks::{TaskGroup, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
-pub use trial::time_figure::{LowerBounds, SummaryFigure, TimeFigure};
+pub use trial::time_figure::{LowerBounds, SummaryFigure};
 pub use trial::traced::{MAX_TRACES, TracedRequest};
 pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};

@@ -95,8 +95,9 @@ pub(super) struct Side {
 impl Side {
     fn of(windows: &[Window<'_>]) -> Self {
         let counts = |hist: &Hist, unanswered: u64| -> Vec<(u64, u64)> {
-            let answered = hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()));
-            answered.chain(Some((NEVER_NS, unanswered)).filter(|(_, n)| *n > 0)).collect()
+            let mut counts = hist.recorded();
+            counts.extend(Some((NEVER_NS, unanswered)).filter(|(_, n)| *n > 0));
+            counts
         };
         let with_times = windows.iter().filter(|w| responses(w.trial).is_some());
         let (units, turns) = with_times.map(|w| (w.unit, w.turn)).unzip();
@@ -107,8 +108,7 @@ impl Side {
         places.values_mut().enumerate().for_each(|(at, place)| *place = at);
         let end_us = |ns: &u64| if *ns == NEVER_NS { f64::INFINITY } else { *ns as f64 / 1e3 };
         let ends_us = places.keys().map(end_us).collect();
-        let width =
-            |ns: u64| kept.first().map_or(0.0, |(hist, _)| hist.histogram().equivalent_range(ns) as f64 / ns as f64);
+        let width = |ns: u64| kept.first().map_or(0.0, |(hist, _)| hist.resolution_ns(ns) as f64 / ns as f64);
         let widths = places.keys().map(|ns| width(*ns)).collect();
         let answered = windows.iter().filter(|w| w.trial.rates.completed_rate > 0.0).count();
         let counted: Vec<Vec<_>> = all.iter().map(|w| w.iter().map(|(ns, n)| (places[ns], *n)).collect()).collect();

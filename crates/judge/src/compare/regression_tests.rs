@@ -196,7 +196,7 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
         for trial in &mut run.trials {
             let mut hist = run::Hist::new();
             (0..500).for_each(|_| hist.record_ns(ns));
-            trial.latency_us = hist.summary();
+            trial.latency_us = run::Summary::of(&hist);
             trial.histograms.insert("response".into(), hist);
         }
         run

@@ -38,7 +38,7 @@ fn kept(random: &mut Rng, n: usize, requests: usize, mean_us: f64) -> Run {
     for trial in &mut run.trials {
         let mut hist = run::Hist::new();
         (0..requests).for_each(|_| hist.record_ns((-random.f64().max(1e-12).ln() * mean_us * 1e3) as u64));
-        trial.latency_us = hist.summary();
+        trial.latency_us = run::Summary::of(&hist);
         trial.histograms.insert("response".into(), hist);
     }
     run

@@ -24,7 +24,7 @@ fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
         }
     }
     trial.kind = run::TrialKind::Fixed;
-    trial.latency_us = hist.summary();
+    trial.latency_us = run::Summary::of(&hist);
     trial.measured.tally.completed = hist.len();
     trial.measured.series_completed = tenths.answered.iter().map(|n| *n as f64 * 10.0).collect();
     trial.histograms.insert("response".into(), hist);
@@ -67,7 +67,7 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
             tenths.answered.push(300);
             tenths.took_us.push((took.iter().sum::<f64>() / 1e3) as u64);
         }
-        let mut trial = run::Trial { latency_us: hist.summary(), ..template.clone() };
+        let mut trial = run::Trial { latency_us: run::Summary::of(&hist), ..template.clone() };
         trial.measured.tenths = tenths;
         trial.histograms.insert("response".into(), hist);
         trial

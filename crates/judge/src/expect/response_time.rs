@@ -67,7 +67,7 @@ impl Seen<'_> {
     /// Returns the interval of the mean response time, in microseconds.
     fn mean(&self, hist: &Hist) -> Option<(f64, f64)> {
         let (draws, t) = self.draws(hist);
-        let half_us = t * hist.histogram().stdev() / 1e3 / draws.sqrt();
+        let half_us = t * hist.sd_us() / draws.sqrt();
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
@@ -81,7 +81,7 @@ impl Seen<'_> {
         let mean = took / all;
         let square = |(n, us): &(f64, f64)| (us - n * mean).powi(2);
         let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
-        let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
+        let alone = hist.sd_us() / answers.sqrt();
         let worth = (error / alone).powi(2);
         // Without counts per tenth of a second, the correlation is unknown, so every answer counts as independent.
         let known = stretches.len() > 1 && worth.is_finite();

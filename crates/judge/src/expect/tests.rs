@@ -36,7 +36,7 @@ fn every_figure_that_can_be_expected_has_an_interval() {
     for trial in &mut run.trials {
         let mut hist = Hist::new();
         (1..=400u64).for_each(|us| hist.record_ns(us * 1000));
-        trial.latency_us = hist.summary();
+        trial.latency_us = run::Summary::of(&hist);
         trial.histograms.insert("response".into(), hist);
         trial.measured.series_completed = vec![190.0, 210.0, 195.0, 205.0];
     }
@@ -196,7 +196,7 @@ fn expectations_at_the_capacity_use_all_windows_near_it() {
         let (n, mut hist) = (trial.measured.tally.completed.max(100), Hist::new());
         hist.record_many_ns(2_000_000, n - n / 20);
         hist.record_many_ns(slow(trial.rates.offered_rate) * 1000, n / 20);
-        trial.latency_us = hist.summary();
+        trial.latency_us = run::Summary::of(&hist);
         trial.histograms.insert("response".into(), hist);
     }
     run.plan.objective.p99_us = Some(20_000.0);

@@ -381,7 +381,7 @@ mod tests {
             let mut hist = run::Hist::new();
             hist.record_many_ns(300_000, 1000 - slow);
             hist.record_many_ns(500_000_000, slow);
-            run.trials[0].latency_us = hist.summary();
+            run.trials[0].latency_us = run::Summary::of(&hist);
             run.trials[0].histograms.insert("response".into(), hist);
             OperatingPoint::observed(&run, 32)
         };

@@ -26,7 +26,7 @@ pub struct Point {
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
     let [knows_first_byte, knows_wait] = take_repeated(&mut part.histograms);
     let intensity = Intensity::sum(loads.iter().copied()).unwrap_or_default();
-    let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Hist::summary);
+    let summary = |name: &str| part.histograms.get(name).map_or_else(Summary::default, Summary::of);
     let with_lost = |name: &str, lost: u64| {
         part.histograms.get(name).map_or_else(Summary::default, |hist| run::summary_with_unanswered(hist, lost))
     };

@@ -1,6 +1,6 @@
 //! Tests of connections that the simulated server ends, either with an announcement or after an idle time.
 
-use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
+use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Phase, Protocol, Summary, ThinkTime};
 
 use crate::drivers::sim::SimDriver;
 use crate::shard::{self, LiveCounts, Order};
@@ -60,7 +60,7 @@ fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
         let plan = LoadPlan { intensity: open(2000.0, 30), ..plan(1, 1, 0.0) };
         let part = run(&plan, &SimServer { leaves_close, ..server() });
         assert!((rate(&part) / 2000.0 - 1.0).abs() < 0.01, "{leaves_close}: {}", rate(&part));
-        let p99 = part.histograms["response"].summary().p99;
+        let p99 = Summary::of(&part.histograms["response"]).p99;
         assert!(part.total.error_count() == 0 && p99 < 3000.0, "{leaves_close}: {p99}");
     }
 }
@@ -74,7 +74,7 @@ fn requests_behind_an_announced_close_are_sent_again() {
     assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
     // With 4 workers, 64 requests of 1 ms each take 16 ms. The longest response times also include the wait of an
     // unprocessed request for another connection.
-    let response = part.histograms["response"].summary();
+    let response = Summary::of(&part.histograms["response"]);
     assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
 }
 
@@ -135,7 +135,7 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
             assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
             // A request that is sent again takes one and a half round trips longer than other requests. Half a round
             // trip passes until the client sees the close, and the connect takes a whole round trip.
-            let response = part.histograms["response"].summary();
+            let response = Summary::of(&part.histograms["response"]);
             assert!(response.max > response.p50 + 90.0, "{response:?}");
         } else {
             assert_eq!((t.resent, t.errors.0.get(&ErrorKind::KeepAliveRace)), (0, Some(&t.keep_alive_races)), "{t:?}");

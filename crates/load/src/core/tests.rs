@@ -1,6 +1,6 @@
 //! Tests of the three kinds of load with a virtual clock. Expected values come from formulas, or were computed by hand.
 
-use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Pace, Protocol, ThinkTime};
+use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Pace, Protocol, Summary, ThinkTime};
 
 use crate::{Service, SimObservations, SimServer, simulate};
 
@@ -86,7 +86,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     let response = &part.histograms["response"];
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
-    assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
+    assert!((Summary::of(response).max / 1e6 - 2.0).abs() < 0.02);
     // With only one connection to the same server, response times are as long as with many, mostly because requests
     // wait before they are sent.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
@@ -107,14 +107,14 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
     };
     let closed = Intensity::Closed { connections: 4, pipeline: 1, think: ThinkTime::default() };
     let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(closed, 2.0) }, &server).unwrap();
-    let longest = part.histograms["response"].summary().max;
+    let longest = Summary::of(&part.histograms["response"]).max;
     assert!(longest < 100_000.0, "{longest}");
-    let ages = part.histograms["under_way"].summary();
+    let ages = Summary::of(&part.histograms["under_way"]);
     assert!(ages.count == 4 && (ages.max / 0.9e6 - 1.0).abs() < 0.02, "{ages:?}");
     // In an open loop, requests that wait for a connection count as in flight, too.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(one, 2.0) }, &server).unwrap();
-    let ages = part.histograms["under_way"].summary();
+    let ages = Summary::of(&part.histograms["under_way"]);
     assert!((ages.count as i64 - 90).abs() <= 2 && (ages.max / 0.9e6 - 1.0).abs() < 0.03, "{ages:?}");
 }
 
@@ -142,7 +142,7 @@ fn a_slow_server_gets_the_connections_that_it_needs() {
     let (part, seen) = simulate(&slow, &server).unwrap();
     let in_flight = part.in_flight_s / part.measured_s;
     assert!((in_flight / 500.0 - 1.0).abs() < 0.1, "{in_flight}");
-    assert!(part.histograms["response"].quantile_us(0.99) < 1.1e6, "{:?}", part.histograms["response"].summary());
+    assert!(part.histograms["response"].quantile_us(0.99) < 1.1e6, "{:?}", Summary::of(&part.histograms["response"]));
     assert!((500..1100).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
 }
 
@@ -213,7 +213,7 @@ fn connects_under_way_at_the_end_have_an_age() {
     plan.connect_timeout_s = 60.0;
     let (part, _) = simulate(&plan, &full_listener()).unwrap();
     // The three clients without a connection count as failures in the measured window.
-    let [ages, failures] = ["under_way", "unanswered"].map(|name| part.histograms[name].summary());
+    let [ages, failures] = ["under_way", "unanswered"].map(|name| Summary::of(&part.histograms[name]));
     assert_eq!(ages.count + failures.count, 5, "{ages:?} {failures:?}");
     assert!((failures.max / 3e6 - 1.0).abs() < 0.01, "{failures:?}");
 }
@@ -353,7 +353,7 @@ fn arrivals_that_find_no_descriptor_wait_and_are_told() {
     let (part, _) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.offered), (200, 200.0));
     assert!((100..=108).contains(&part.total.attempted), "{}", part.total.attempted);
-    assert!(part.histograms["blocked"].quantile_us(0.9) > 3e6, "{:?}", part.histograms["blocked"].summary());
+    assert!(part.histograms["blocked"].quantile_us(0.9) > 3e6, "{:?}", Summary::of(&part.histograms["blocked"]));
     assert!(part.notes.iter().any(|n| n.contains("found no free descriptor")), "{:?}", part.notes);
 }
 

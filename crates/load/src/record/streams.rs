@@ -90,7 +90,7 @@ impl StreamRecord {
     /// Ends the measured window. A request may still wait for its first event. Its wait so far counts only if it is
     /// longer than all completed waits for a first event.
     pub(super) fn close(&mut self, now_ns: u64) {
-        let longest_ns = self.first_event.histogram().max();
+        let longest_ns = self.first_event.max_ns();
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);
         longer.for_each(|waited_ns| self.first_event.record_ns(waited_ns));
         (0..self.progress.len()).for_each(|slot| self.waits(slot, now_ns));

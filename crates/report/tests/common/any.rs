@@ -75,7 +75,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
                     mean: f[9],
                     p50: f[10],
                     p99: f[11],
-                    ..hist.summary()
+                    ..run::Summary::of(&hist)
                 },
                 key: Key::default().with(ValueName::new("offered_rate"), f[0]),
                 histograms: [("response".to_string(), hist)].into(),

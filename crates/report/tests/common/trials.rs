@@ -69,8 +69,8 @@ pub fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
             slot_times: Vec::new(),
             ..Measured::default()
         },
-        latency_us: hist.summary(),
-        service_us: hist.summary(),
+        latency_us: run::Summary::of(&hist),
+        service_us: run::Summary::of(&hist),
         histograms: BTreeMap::from([("response".into(), hist)]),
         steady: Steady { steady: true, warmup_s: 0.8, reason: "slope 0.2 %, variation 1.1 %".into(), too_short: false },
         client: side("client", "loadline:900", busy * 0.7, rate),

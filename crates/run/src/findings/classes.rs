@@ -61,6 +61,7 @@ pub struct ClassPart {
     pub measured: ClassTally,
     /// Response times of the measured window.
     #[serde(default)]
+    #[cfg_attr(test, schemars(with = "crate::schema::tests::HistText"))]
     pub response: Hist,
     /// Times of requests without an answer in the measured window.
     #[serde(default, skip_serializing_if = "UnansweredTimes::is_empty")]

@@ -1,7 +1,7 @@
 //! The times of the answers of a trial.
 
 use super::Trial;
-use super::censored::answer_times;
+use super::histograms::answer_times;
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {

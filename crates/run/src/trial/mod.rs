@@ -5,12 +5,11 @@ pub(crate) mod answer_time;
 mod answers;
 pub(crate) mod axes;
 pub(crate) mod blocks;
-pub(crate) mod censored;
 pub(crate) mod coarse;
 pub(crate) mod databases;
 pub(crate) mod ends_together;
 pub(crate) mod first_failure;
-pub(crate) mod hist;
+pub(crate) mod histograms;
 pub(crate) mod host_load;
 pub(crate) mod incident;
 pub(crate) mod key;
@@ -26,6 +25,7 @@ pub(crate) mod sqlstate;
 pub(crate) mod stacks;
 pub(crate) mod status;
 pub(crate) mod stream_counts;
+pub(crate) mod summary;
 pub(crate) mod tally;
 pub(crate) mod tasks;
 pub(crate) mod tenths;
@@ -211,7 +211,8 @@ pub struct Trial {
     pub moments: Vec<crate::Moment>,
     /// Histograms of the summarized times, by name: `response` for `latency_us`, `service` for `service_us`, and so on.
     /// A file keeps two significant digits of `service`, one of `blocked` and `start_error`, and three of all others.
-    #[serde(serialize_with = "hist::short")]
+    #[serde(serialize_with = "times::short")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, crate::schema::tests::HistText>"))]
     pub histograms: BTreeMap<String, Hist>,
     /// Result of the steady-state test before the measured window.
     pub steady: Steady,

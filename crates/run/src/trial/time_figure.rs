@@ -2,30 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A figure of a distribution of times, such as the median, microseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum TimeFigure {
-    /// The time is known exactly.
-    Exact(f64),
-    /// Only a lower bound of the time is known. The exact value is unknown, because too many requests were not
-    /// answered.
-    AtLeast(f64),
-    /// Neither the value nor a lower bound is known.
-    Unknown,
-}
-
-impl TimeFigure {
-    /// Returns the time if it is known exactly.
-    pub fn exact(self) -> Option<f64> {
-        if let Self::Exact(us) = self { Some(us) } else { None }
-    }
-
-    /// Returns the value or its lower bound.
-    pub fn lowest(self) -> Option<f64> {
-        if let Self::Exact(us) | Self::AtLeast(us) = self { Some(us) } else { None }
-    }
-}
-
 /// Figures of a summary of response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -107,6 +83,12 @@ impl LowerBounds {
     /// Returns true if a figure is a lower bound.
     pub fn contains(self, figure: SummaryFigure) -> bool {
         self.0 & (1 << figure as u8) != 0
+    }
+
+    /// Returns the set with one more figure.
+    #[must_use]
+    pub(super) fn with(self, figure: SummaryFigure) -> Self {
+        Self(self.0 | 1 << figure as u8)
     }
 
     /// Returns the figures in the set, which are lower bounds.

@@ -1,9 +1,6 @@
 //! Small samples whose figures are known.
 
-use std::collections::BTreeMap;
-
 use super::*;
-use crate::{Hist, Summary, SummaryFigure, TimeFigure, UnansweredTimes};
 
 /// A server answers half of the requests in 5 ms, one in a hundred in 82 ms, and refuses the others after 50 ms. An
 /// earlier version of loadline printed a p90 of at least 50 ms beside a p50 of 82 ms.
@@ -106,63 +103,4 @@ fn merging_equals_counting_in_one() {
     for q in [0.1, 0.5, 0.88, 0.95, 1.0] {
         assert_eq!(both.percentile(q), one.percentile(q), "{q}");
     }
-}
-
-#[test]
-fn a_summary_names_its_lower_bounds_and_survives_json() {
-    let mut hist = Hist::new();
-    hist.record_many_ns(5_000_000, 98);
-    let summary = summary_with_unanswered(&hist, 2);
-    assert_eq!((summary.count, summary.unanswered), (98, 2));
-    assert_eq!(summary.figure(SummaryFigure::P90), hist_us(5_000_000));
-    assert!(matches!(summary.figure(SummaryFigure::P99), TimeFigure::AtLeast(us) if us > 4990.0), "{summary:?}");
-    let text = serde_json::to_string(&summary).unwrap();
-    assert!(text.contains(r#""unanswered":2,"at_least":["mean","p99","p99_9","max"]"#), "{text}");
-    assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
-    let plain = serde_json::to_string(&summary_with_unanswered(&hist, 0)).unwrap();
-    assert!(!plain.contains("at_least") && !plain.contains("unanswered"), "{plain}");
-}
-
-fn hist_us(ns: u64) -> TimeFigure {
-    let mut hist = Hist::new();
-    hist.record_ns(ns);
-    TimeFigure::Exact(hist.quantile_us(0.5))
-}
-
-#[test]
-fn a_stall_and_the_times_of_failures_bound_a_summary() {
-    let mut hist = Hist::new();
-    hist.record_many_ns(5_000_000, 90);
-    let others = |failed: &[(u64, u64)], under_way: &[(u64, u64)]| UnansweredTimes {
-        failed: ms(failed).into_iter().collect(),
-        under_way: ms(under_way).into_iter().collect(),
-        ..UnansweredTimes::default()
-    };
-    assert_eq!(censored_summary(&hist, &others(&[], &[]), 0), hist.summary());
-    let timed_out = censored_summary(&hist, &others(&[(50, 10)], &[]), 10);
-    assert_eq!(timed_out.figure(SummaryFigure::P50), hist_us(5_000_000));
-    let edge = timed_out.figure(SummaryFigure::P90);
-    assert!(matches!(edge, TimeFigure::AtLeast(us) if us < 5_010.0), "one failure more would make it 50 ms: {edge:?}");
-    assert_eq!(timed_out.figure(SummaryFigure::P99), TimeFigure::AtLeast(50_000.0));
-    let stalled = censored_summary(&hist, &others(&[], &[(800, 10)]), 0);
-    assert_eq!(stalled.figure(SummaryFigure::P99), TimeFigure::AtLeast(800_000.0));
-    assert_eq!((stalled.unanswered, timed_out.unanswered), (0, 10));
-    let mut both = others(&[(50, 4)], &[(800, 1)]);
-    both.merge(&others(&[(50, 6)], &[]));
-    assert_eq!((both.failed[&50_000_000], both.under_way.len()), (10, 1));
-}
-
-#[test]
-fn of_an_older_run_failures_count_and_only_a_stall_stands_out() {
-    let hist = |ns: u64, n: u64| {
-        let mut hist = Hist::new();
-        hist.record_many_ns(ns, n);
-        hist
-    };
-    let mut hists: BTreeMap<String, Hist> = [("response".into(), hist(2_000_000, 100))].into();
-    hists.insert("under_way".into(), hist(1_000_000, 50));
-    let plain = response_summary(&hists, 0);
-    assert_eq!((plain.at_least.is_empty(), plain.p99), (true, hist(2_000_000, 1).quantile_us(0.5)));
-    let failed = response_summary(&hists, 3);
-    assert!(failed.at_least.contains(SummaryFigure::P99) && !failed.at_least.contains(SummaryFigure::P90));
 }

@@ -13,13 +13,33 @@
 //! slow refusals must not be ignored. Each percentile is therefore computed once for the good answers and once for all
 //! answers, and the longer result is used.
 
-mod histograms;
 mod survival;
 
 use std::collections::BTreeMap;
 
-pub(super) use histograms::answer_times;
-pub use histograms::{answer_summary, censored_summary, response_summary, response_times, summary_with_unanswered};
+/// A figure of a distribution of times, such as the median, microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeFigure {
+    /// The time is known exactly.
+    Exact(f64),
+    /// Only a lower bound of the time is known. The exact value is unknown, because too many requests were not
+    /// answered.
+    AtLeast(f64),
+    /// Neither the value nor a lower bound is known.
+    Unknown,
+}
+
+impl TimeFigure {
+    /// Returns the time if it is known exactly.
+    pub fn exact(self) -> Option<f64> {
+        if let Self::Exact(us) = self { Some(us) } else { None }
+    }
+
+    /// Returns the value or its lower bound.
+    pub fn lowest(self) -> Option<f64> {
+        if let Self::Exact(us) | Self::AtLeast(us) = self { Some(us) } else { None }
+    }
+}
 
 /// Counts of requests at one point of the time scale.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,45 +66,40 @@ impl CensoredTimes {
     /// Adds answered requests: pairs of a time in nanoseconds and a count.
     #[must_use]
     pub fn answered(self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        self.add(times, |counts| &mut counts.answered)
+        self.add(times, |counts, n| counts.answered = counts.answered.saturating_add(n))
     }
 
     /// Adds failed requests with the time until each failure.
     #[must_use]
     pub fn unanswered(self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        self.add(times, |counts| &mut counts.failed)
+        self.add(times, |counts, n| counts.failed = counts.failed.saturating_add(n))
     }
 
     /// Adds the ages of the requests in flight at the end of the window, and of the requests in flight at its start.
     #[must_use]
     pub fn in_flight(
-        mut self,
+        self,
         end: impl IntoIterator<Item = (u64, u64)>,
         begin: impl IntoIterator<Item = (u64, u64)>,
     ) -> Self {
-        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        for (ns, n) in end {
-            let sum = &mut self.at(ns).left;
-            *sum = sum.saturating_add(signed(n));
-        }
-        for (ns, n) in begin {
-            let sum = &mut self.at(ns).left;
-            *sum = sum.saturating_sub(signed(n));
-        }
-        self
+        let ended = self.add(end, |counts, n| counts.left = counts.left.saturating_add(signed(n)));
+        ended.add(begin, |counts, n| counts.left = counts.left.saturating_sub(signed(n)))
     }
 
     /// Adds refused requests with the time until each refusal.
     #[must_use]
     pub fn refused(self, times: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        self.add(times, |counts| &mut counts.refused)
+        self.add(times, |counts, n| counts.refused = counts.refused.saturating_add(n))
     }
 
-    fn add(mut self, times: impl IntoIterator<Item = (u64, u64)>, count: fn(&mut Counts) -> &mut u64) -> Self {
-        for (ns, n) in times {
-            let sum = count(self.at(ns));
-            *sum = sum.saturating_add(n);
-        }
+    /// Adds times with their counts. `count` adds a count to the right field of [`Counts`].
+    fn add(self, times: impl IntoIterator<Item = (u64, u64)>, count: fn(&mut Counts, u64)) -> Self {
+        self.add_all(&times.into_iter().collect::<Vec<_>>(), count)
+    }
+
+    /// Adds times with their counts. The function has no type parameter, so it is compiled and optimized in this crate.
+    fn add_all(mut self, times: &[(u64, u64)], count: fn(&mut Counts, u64)) -> Self {
+        times.iter().for_each(|(ns, n)| count(self.at(*ns), *n));
         self
     }
 
@@ -109,7 +124,7 @@ impl CensoredTimes {
     }
 
     /// Returns the number of refused requests.
-    fn count_refused(&self) -> u64 {
+    pub fn count_refused(&self) -> u64 {
         self.counts.values().fold(0, |sum, c| sum.saturating_add(c.refused))
     }
 
@@ -117,6 +132,11 @@ impl CensoredTimes {
     pub fn count_unanswered(&self) -> u64 {
         self.counts.values().fold(0, |sum, c| sum.saturating_add(c.failed))
     }
+}
+
+/// Converts a count to a signed number. Counts that are too large become the largest signed number.
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
-//! Histograms of durations: nanoseconds in memory, microseconds in summaries, HdrHistogram V2 on disk.
+//! Histograms of durations: nanoseconds in memory, microseconds in figures, HdrHistogram V2 on disk.
 
 mod payload;
-mod summary;
 
 use hdrhistogram::Histogram;
 
-pub use payload::HistError;
-pub(crate) use payload::short;
-pub use summary::Summary;
+pub use payload::{HistError, short};
 
 /// Longest duration that a histogram stores, nanoseconds: 1 hour. Longer durations are stored as 1 hour, and counted in
 /// [`Hist::saturated`].
@@ -141,19 +138,34 @@ impl Hist {
         if longer > 0.0 { ((sum - beyond) / longer).max(0.0) / 1e3 } else { 0.0 }
     }
 
-    /// Returns the summary.
-    pub fn summary(&self) -> Summary {
-        Summary {
-            count: self.len(),
-            mean: self.mean_us(),
-            min: if self.is_empty() { 0.0 } else { self.inner.min() as f64 / 1e3 },
-            p50: self.quantile_us(0.50),
-            p90: self.quantile_us(0.90),
-            p99: self.quantile_us(0.99),
-            p99_9: self.quantile_us(0.999),
-            max: self.inner.max() as f64 / 1e3,
-            ..Summary::default()
-        }
+    /// Returns the shortest duration in microseconds; 0 if empty.
+    pub fn min_us(&self) -> f64 {
+        if self.is_empty() { 0.0 } else { self.inner.min() as f64 / 1e3 }
+    }
+
+    /// Returns the longest duration in microseconds; 0 if empty.
+    pub fn max_us(&self) -> f64 {
+        self.inner.max() as f64 / 1e3
+    }
+
+    /// Returns the longest duration in nanoseconds; 0 if empty.
+    pub fn max_ns(&self) -> u64 {
+        self.inner.max()
+    }
+
+    /// Returns the standard deviation in microseconds, with the number of durations as divisor; 0 if empty.
+    pub fn sd_us(&self) -> f64 {
+        self.inner.stdev() / 1e3
+    }
+
+    /// Returns the recorded durations in nanoseconds with their counts, the shortest first.
+    pub fn recorded(&self) -> Vec<(u64, u64)> {
+        self.inner.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect()
+    }
+
+    /// Returns the length of the range of durations that are counted together with a duration, all in nanoseconds.
+    pub fn resolution_ns(&self, ns: u64) -> u64 {
+        self.inner.equivalent_range(ns)
     }
 
     /// Returns points of the percentile curve, as (share of counts, microseconds). The closer a point's share is to 1,

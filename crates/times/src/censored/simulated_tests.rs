@@ -1,7 +1,6 @@
 //! Windows of simulated loads, whose true percentiles are known.
 
 use super::*;
-use crate::TimeFigure;
 
 /// The test draws random response times. A timeout cuts off long times, some requests are reset early, and the window
 /// cuts off the requests in flight at its start and end. Apart from random scatter, an exact percentile must not be

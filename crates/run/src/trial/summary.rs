@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 use crate::skip_empty;
-use crate::{LowerBounds, SummaryFigure, TimeFigure};
+use crate::{CensoredTimes, Hist, LowerBounds, SummaryFigure, TimeFigure};
 
 /// Summary of durations, all in microseconds. Requests that were never answered count as longer than any duration; see
 /// [`crate::CensoredTimes`].
@@ -45,6 +45,42 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Returns the summary of the durations in a histogram.
+    pub fn of(hist: &Hist) -> Self {
+        Self {
+            count: hist.len(),
+            mean: hist.mean_us(),
+            min: hist.min_us(),
+            p50: hist.quantile_us(0.50),
+            p90: hist.quantile_us(0.90),
+            p99: hist.quantile_us(0.99),
+            p99_9: hist.quantile_us(0.999),
+            max: hist.max_us(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the summary of times that may be censored. If all times are exact (not censored), the figures are those
+    /// of `plain`, the summary of the answered requests.
+    pub(super) fn of_times(times: &CensoredTimes, plain: Self) -> Self {
+        let mut summary = Self { unanswered: times.count_unanswered(), ..plain };
+        let percentiles = times.percentiles(SummaryFigure::ALL.map(|figure| figure.share().unwrap_or_default()));
+        let figures = SummaryFigure::ALL.into_iter().zip(percentiles);
+        for (figure, percentile) in figures {
+            let is_mean = figure == SummaryFigure::Mean;
+            let found = if is_mean { times.mean() } else { percentile };
+            if found.exact().is_none() {
+                summary.at_least = summary.at_least.with(figure);
+            }
+            // The mean comes from the histogram itself, because the histogram's mean is not rounded up to the ends of
+            // the buckets.
+            if !is_mean || found.exact().is_none() || times.count_refused() > 0 {
+                *summary.field(figure) = found.lowest().unwrap_or(0.0);
+            }
+        }
+        summary
+    }
+
     /// Returns a figure if its exact value is known; `None` without values, or if only a lower bound is known.
     pub fn exact(&self, figure: SummaryFigure) -> Option<f64> {
         Some(self).filter(|times| times.count > 0)?.figure(figure).exact()
@@ -62,7 +98,7 @@ impl Summary {
     }
 
     /// Returns the field that contains a figure.
-    pub(crate) fn field(&mut self, figure: SummaryFigure) -> &mut f64 {
+    fn field(&mut self, figure: SummaryFigure) -> &mut f64 {
         match figure {
             SummaryFigure::Mean => &mut self.mean,
             SummaryFigure::P50 => &mut self.p50,

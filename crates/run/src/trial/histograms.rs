@@ -1,0 +1,149 @@
+//! Response times of a window from its histograms.
+
+use std::collections::BTreeMap;
+
+use crate::{AnswerTime, CensoredTimes, Hist, Summary, UnansweredTimes};
+
+/// Name of the histogram with the time until the failure of each failed request; see [`crate::LoadPart`].
+const UNANSWERED: &str = "unanswered";
+/// Name of the histogram with the ages of the requests in flight at the end of the window.
+const UNDER_WAY: &str = "under_way";
+/// Name of the histogram with the ages of the requests in flight at the start of the window.
+const CARRIED_IN: &str = "carried_in";
+/// Name of the histogram with the time until each answer that had an unexpected status.
+const REFUSED: &str = "refused";
+
+/// Returns the response times of a measured window from its histograms. `failed` is the number of failed requests, for
+/// runs without a histogram of failed requests.
+pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
+    answer_times(histograms, AnswerTime::LastByte, failed)
+}
+
+/// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
+/// time. A request in flight at the end of the window counts with its age, even if its first byte has arrived. For
+/// times of events, the ages of requests in flight are not needed, because the generator records an unfinished time
+/// itself at the end.
+pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
+    let answered = time.of(histograms);
+    if time.is_of_events() {
+        return CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded));
+    }
+    let of = |name: &str| histograms.get(name).into_iter().flat_map(Hist::recorded);
+    let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
+    let times =
+        CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded)).unanswered(of(UNANSWERED));
+    let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
+    // Runs of older versions did not record the requests in flight at the start of the window. For such runs, an age at
+    // the end of the window is used only if it is longer than every answered request. An age longer than every answered
+    // request shows a stall.
+    let longest = answered.map_or(0, Hist::max_ns);
+    let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
+    times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
+}
+
+/// Returns the summary of the durations in a histogram and of `unanswered` further requests that were never answered.
+pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
+    censored_summary(hist, &UnansweredTimes::default(), unanswered)
+}
+
+/// Returns the summary of response times. `failed` is the number of failed requests. `others` contains the times of
+/// requests without a good answer. A failed request whose time is not in `others` counts as failed after an unknown
+/// time.
+pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
+    if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
+        return Summary::of(answered);
+    }
+    let pairs = |times: &BTreeMap<u64, u64>| times.clone().into_iter();
+    let known = others.failed.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
+    let times = CensoredTimes::default()
+        .answered(answered.recorded())
+        .unanswered(pairs(&others.failed).chain(Some((0, failed.saturating_sub(known))).filter(|(_, n)| *n > 0)))
+        .in_flight(pairs(&others.under_way), pairs(&others.carried_in))
+        .refused(pairs(&others.refused));
+    Summary::of_times(&times, Summary::of(answered))
+}
+
+/// Returns the summary of the response times of a window; see [`response_times`].
+pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Summary {
+    answer_summary(histograms, AnswerTime::LastByte, failed)
+}
+
+/// Returns the summary of the time that the argument `time` names, as [`response_summary`] does for the response time.
+pub fn answer_summary(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> Summary {
+    let plain = time.of(histograms).map(Summary::of).unwrap_or_default();
+    let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));
+    if censored { Summary::of_times(&answer_times(histograms, time, failed), plain) } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SummaryFigure, TimeFigure};
+
+    /// Converts milliseconds to nanoseconds.
+    fn ms(times: &[(u64, u64)]) -> BTreeMap<u64, u64> {
+        times.iter().map(|(ms, n)| (ms * 1_000_000, *n)).collect()
+    }
+
+    #[test]
+    fn a_summary_names_its_lower_bounds_and_survives_json() {
+        let mut hist = Hist::new();
+        hist.record_many_ns(5_000_000, 98);
+        let summary = summary_with_unanswered(&hist, 2);
+        assert_eq!((summary.count, summary.unanswered), (98, 2));
+        assert_eq!(summary.figure(SummaryFigure::P90), hist_us(5_000_000));
+        assert!(matches!(summary.figure(SummaryFigure::P99), TimeFigure::AtLeast(us) if us > 4990.0), "{summary:?}");
+        let text = serde_json::to_string(&summary).unwrap();
+        assert!(text.contains(r#""unanswered":2,"at_least":["mean","p99","p99_9","max"]"#), "{text}");
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), summary);
+        let plain = serde_json::to_string(&summary_with_unanswered(&hist, 0)).unwrap();
+        assert!(!plain.contains("at_least") && !plain.contains("unanswered"), "{plain}");
+    }
+
+    fn hist_us(ns: u64) -> TimeFigure {
+        let mut hist = Hist::new();
+        hist.record_ns(ns);
+        TimeFigure::Exact(hist.quantile_us(0.5))
+    }
+
+    #[test]
+    fn a_stall_and_the_times_of_failures_bound_a_summary() {
+        let mut hist = Hist::new();
+        hist.record_many_ns(5_000_000, 90);
+        let others = |failed: &[(u64, u64)], under_way: &[(u64, u64)]| UnansweredTimes {
+            failed: ms(failed),
+            under_way: ms(under_way),
+            ..UnansweredTimes::default()
+        };
+        assert_eq!(censored_summary(&hist, &others(&[], &[]), 0), Summary::of(&hist));
+        let timed_out = censored_summary(&hist, &others(&[(50, 10)], &[]), 10);
+        assert_eq!(timed_out.figure(SummaryFigure::P50), hist_us(5_000_000));
+        let edge = timed_out.figure(SummaryFigure::P90);
+        assert!(
+            matches!(edge, TimeFigure::AtLeast(us) if us < 5_010.0),
+            "one failure more would make it 50 ms: {edge:?}"
+        );
+        assert_eq!(timed_out.figure(SummaryFigure::P99), TimeFigure::AtLeast(50_000.0));
+        let stalled = censored_summary(&hist, &others(&[], &[(800, 10)]), 0);
+        assert_eq!(stalled.figure(SummaryFigure::P99), TimeFigure::AtLeast(800_000.0));
+        assert_eq!((stalled.unanswered, timed_out.unanswered), (0, 10));
+        let mut both = others(&[(50, 4)], &[(800, 1)]);
+        both.merge(&others(&[(50, 6)], &[]));
+        assert_eq!((both.failed[&50_000_000], both.under_way.len()), (10, 1));
+    }
+
+    #[test]
+    fn of_an_older_run_failures_count_and_only_a_stall_stands_out() {
+        let hist = |ns: u64, n: u64| {
+            let mut hist = Hist::new();
+            hist.record_many_ns(ns, n);
+            hist
+        };
+        let mut hists: BTreeMap<String, Hist> = [("response".into(), hist(2_000_000, 100))].into();
+        hists.insert("under_way".into(), hist(1_000_000, 50));
+        let plain = response_summary(&hists, 0);
+        assert_eq!((plain.at_least.is_empty(), plain.p99), (true, hist(2_000_000, 1).quantile_us(0.5)));
+        let failed = response_summary(&hists, 3);
+        assert!(failed.at_least.contains(SummaryFigure::P99) && !failed.at_least.contains(SummaryFigure::P90));
+    }
+}
