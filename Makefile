@@ -25,7 +25,8 @@ build: | cargo
 	cargo build --release --locked --bin loadline
 
 # A static program in target/dist: it runs on any Linux of this processor, in an empty container, too. Only the last crate is told so:
-# what is run while building cannot be static, and the others are the same either way. The program itself is put back after it.
+# what is run while building cannot be static, and the others are the same either way. The last crate only calls the one before it
+# (crates/cli/src/lib.rs), so it is linked again in seconds. The program itself is put back after it.
 dist: | cargo
 	cargo rustc --release --locked --package loadline --bin loadline -- -C target-feature=+crt-static
 	mkdir -p target/dist && cp $(LOADLINE) target/dist/loadline && strip target/dist/loadline
@@ -85,7 +86,7 @@ docs: | cargo
 	LOADLINE_WRITE_SCHEMA=1 cargo test --locked -p loadline-run --lib schema
 	LOADLINE_WRITE_MATRIX=1 LOADLINE_WRITE_THRESHOLDS=1 LOADLINE_WRITE_CALIBRATION=1 \
 	  cargo test --locked -p loadline-judge --lib -- matrix thresholds calibration
-	LOADLINE_WRITE_WORDS=1 cargo test --locked -p loadline --bin loadline words
+	LOADLINE_WRITE_WORDS=1 cargo test --locked -p loadline --lib words
 	$(MAKE) build
 	$(LOADLINE) list --write-docs docs
 

@@ -1,4 +1,7 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
+//!
+//! The program itself (`src/bin/loadline.rs`) only calls [`main`]. It is therefore linked twice, as a static program and
+//! as a dynamic one (`make dist`), without compiling this crate twice.
 
 // Forbids the printing macros of the standard library, because they panic if the program that reads the output has
 // closed the pipe.
@@ -86,7 +89,8 @@ fn parse(words: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, cla
     })
 }
 
-fn main() -> ExitCode {
+/// Runs the command with the arguments of the process, and returns its exit status.
+pub fn main() -> ExitCode {
     let cli = parse(std::env::args_os()).unwrap_or_else(|error| usage(&error));
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();

@@ -1,0 +1,7 @@
+//! The `loadline` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    loadline::main()
+}
