@@ -12,9 +12,9 @@
 //! 3. All other tests of each TARGET measure, and run one at a time.
 //!
 //! In the groups 1 and 2, several tests run on each CPU, because most tests wait for timers. While the CPUs are partly
-//! idle, even more tests run. EPOCH_S is the start of
-//! the whole command, in seconds since 1970. The summary states the time since EPOCH_S, which includes the build. The
-//! time of each test is written to LIST.times, and each group of the next run begins with the tests that took longest.
+//! idle, even more tests run. EPOCH_S is the start of the whole command, in seconds since 1970. The summary states the
+//! time since EPOCH_S, which includes the build. The time of each test is written to LIST.times, and each group of the
+//! next run begins with the tests that took longest. Without LIST.times, the tests in `long.txt` come first.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod idle;
