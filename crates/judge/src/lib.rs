@@ -137,13 +137,18 @@ pub fn derive_last(run: &mut Run) {
     costs::derive_trial(trial, at_rest);
 }
 
-/// Judges a run that is not finished. Leaves out two costly findings until the end: the resources for twice the
-/// capacity, and the use of each device.
-pub fn judge_so_far(run: &mut Run) {
+/// Derives the counters and the costs of all trials. Draws no conclusion.
+fn derive(run: &mut Run) {
     sides::derive(run);
     unanswered::derive(run);
     client_hosts::busiest_first(run);
     costs::derive(run);
+}
+
+/// Judges a run that is not finished. Leaves out two costly findings until the end: the resources for twice the
+/// capacity, and the use of each device.
+pub fn judge_so_far(run: &mut Run) {
+    derive(run);
     let facts = Facts::of(run);
     let repeats = repeats::repeats(run);
     let chances = capacity::chances(&run.trials, &facts.limits);

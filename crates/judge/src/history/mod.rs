@@ -39,13 +39,13 @@ pub struct HistoryLimits {
 }
 
 /// Stored runs of a history. Only each run's figures are kept in memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct HistoryRuns {
     series: BTreeMap<Identity, Vec<KeptRun>>,
     skipped: Vec<SkippedRun>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct KeptRun {
     /// Start of the run, nanoseconds since 1970.
     start_ns: i128,

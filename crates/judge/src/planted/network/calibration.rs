@@ -60,16 +60,16 @@ impl Answer {
     }
 }
 
-/// Simulates one network and judges it twice: without and with an experiment. The function [`draw`] explains the
+/// Simulates one network and judges its bottleneck twice: without and with an experiment. The function [`draw`] explains the
 /// argument `disturbed`.
 fn case(seed: u64, disturbed: Option<f64>) -> Case {
     let world = draw(seed, disturbed);
     let mut recorded = record(&world, seed);
     let truth = world.truth(recorded.reached);
-    crate::judge(&mut recorded.run);
+    crate::judge_so_far(&mut recorded.run);
     let counters = Answer::of(&recorded.run.findings.bottleneck, &truth);
     recorded.run.findings.proof = Some(prove(&world, &recorded.run, seed));
-    crate::judge(&mut recorded.run);
+    crate::judge_so_far(&mut recorded.run);
     let findings = &recorded.run.findings;
     let (outcome, why) = findings.proof.as_ref().map_or_else(Default::default, |p| (p.outcome, p.why.clone()));
     let answer = Answer::of(&findings.bottleneck, &truth);
