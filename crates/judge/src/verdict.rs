@@ -174,7 +174,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
     let reads = [
         (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
-        (one_load && !facts.is_search(), "Try several load levels: run `loadline find URL`."),
+        (one_load && !facts.is_search(), "Run `loadline find URL`, which sends several load levels."),
         (one_load && facts.is_search(), "Give more time, for more load levels: --budget."),
         (forbidden, "Run loadline as root: it may not read some of the counters that are missing."),
     ];

@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
         (&["interface.tx_bytes", "interface.rx_bytes"], "a busy link only rules out"),
     ],
     judge,
-    advice: &["Try more load: more connections, a higher rate, or a larger --budget."],
+    advice: &["Send more load: more connections, a higher rate, or a larger --budget."],
     explain: "Throughput still grew with the last step (or the one offered rate completed), the objective held, and no known \
               device was likely to be full. The server can take at least the tried load; how much more is unknown.",
     ..PLAIN

@@ -277,7 +277,7 @@ mod tests {
         run.findings.bottleneck = Bottleneck { missing: vec!["a quiet machine".into()], ..Bottleneck::default() };
         let told = told(&run);
         assert_eq!(told[0], "Rate|below 3,300 requests/s with p99 under 20 ms: at 3,460/s p99 was 31 ms");
-        assert_eq!(told.last().unwrap(), "Try| a quiet machine");
+        assert_eq!(told.last().unwrap(), "Missing| a quiet machine");
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(super) fn is_stated(run: &Run, observation: &str) -> bool {
 /// missing data instead.
 pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
-    let first = found.advice.first().or_else(|| found.missing.first().filter(|_| found.id == "unknown"));
-    Some(AnswerLine::new("Try", "", first?.clone()))
+    let advised = found.advice.first().map(|advice| ("Try", advice));
+    let missing = || found.missing.first().filter(|_| found.id == "unknown").map(|missing| ("Missing", missing));
+    let (name, text) = advised.or_else(missing)?;
+    Some(AnswerLine::new(name, "", text.clone()))
 }
