@@ -142,6 +142,18 @@ impl LoadPlan {
         }
     }
 
+    fn check_early_data(&self) -> Result<(), PlanError> {
+        let wrong = |advice| out_of_range("load.tls.early_data", "on".into(), advice);
+        match self.tls.as_ref().filter(|tls| tls.early_data) {
+            None => Ok(()),
+            Some(_) if !matches!(self.protocol, Protocol::Http3(_)) => {
+                wrong("only HTTP/3 has early data: write h3://, or https:// with --http3")
+            }
+            Some(tls) if tls.resume == 0.0 => wrong("give --resume, too: only resumed connections have early data"),
+            Some(_) => Ok(()),
+        }
+    }
+
     fn check_new_connections(&self) -> Result<(), PlanError> {
         let in_flight = self.intensity.pipeline();
         range(
@@ -167,6 +179,7 @@ impl LoadPlan {
         self.stream.as_ref().map_or(Ok(()), StreamPlan::check)?;
         let resume = self.tls.as_ref().map_or(0.0, |tls| tls.resume);
         range((0.0..=1.0).contains(&resume), "load.tls.resume", resume, "give on, off or a share such as 50%")?;
+        self.check_early_data()?;
         range(
             self.tls.is_none() || !self.two_process,
             "load.two_process",
@@ -361,6 +374,19 @@ mod tests {
         {
             assert!(refused.unwrap_err().to_string().contains("--connect-rate is"));
         }
+    }
+
+    #[test]
+    fn early_data_needs_http_3_and_resumption() {
+        let of = |protocol: Protocol, resume: f64| {
+            let tls = Some(crate::TlsPlan { resume, early_data: true, ..crate::TlsPlan::default() });
+            LoadPlan { protocol, tls, ..LoadPlan::default() }.check().map_err(|e| e.to_string())
+        };
+        let http3 = || Protocol::Http3(crate::HttpPlan::default());
+        assert_eq!(of(http3(), 0.5), Ok(()));
+        assert!(of(http3(), 0.0).unwrap_err().contains("give --resume, too"));
+        let over_tcp = of(Protocol::Http2(crate::HttpPlan::default()), 1.0).unwrap_err();
+        assert!(over_tcp.starts_with("--early-data is on: only HTTP/3"), "{over_tcp}");
     }
 
     /// An earlier version silently ignored a pipeline together with one connection per request: only one request was in

@@ -44,6 +44,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("load.connect_rate", "--connect-rate", ""),
     ("load.two_process", "--two-process", ""),
     ("load.tls.resume", "--resume", ""),
+    ("load.tls.early_data", "--early-data", ""),
     ("load.protocol.expect_status", "--expect-status", ""),
     ("load.protocol.deadline_s", "--deadline", " s"),
     ("load.blocks", "--block", ""),

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::skip_empty;
+
 /// TLS settings of the client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -22,6 +24,10 @@ pub struct TlsPlan {
     pub version: Option<TlsVersion>,
     /// Share of connections that resume an earlier session if possible, 0 to 1.
     pub resume: f64,
+    /// True to send requests in the first packets of resumed connections, before the handshake is complete (early data,
+    /// 0-RTT). Only HTTP/3 has early data, and only for requests with safe methods such as GET.
+    #[serde(skip_serializing_if = "skip_empty::is_false")]
+    pub early_data: bool,
 }
 
 /// Version of TLS.

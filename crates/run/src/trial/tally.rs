@@ -111,7 +111,18 @@ pub struct Tally {
     /// Number of handshakes among `handshakes` that resumed an earlier session (TLS).
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes_resumed: u64,
-    /// Number of handshake bytes among `bytes_sent`.
+    /// Number of handshakes among `handshakes_resumed` in which the server accepted early data (0-RTT of HTTP/3).
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub handshakes_early: u64,
+    /// Number of requests that were sent in early data that the server accepted.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub early_requests: u64,
+    /// Number of requests that were sent in early data and again after the handshake, because the server rejected the
+    /// early data or answered with status 425 (Too Early). Their response times include both. `sent` counts such a
+    /// request only once.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub early_resent: u64,
+    /// Number of handshake bytes among `bytes_sent`. Requests in early data count as handshake bytes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshake_bytes_sent: u64,
     /// Number of handshake bytes among `bytes_received`.
@@ -171,6 +182,9 @@ impl Tally {
             (&mut self.doubtful_answers, o.doubtful_answers),
             (&mut self.handshakes, o.handshakes),
             (&mut self.handshakes_resumed, o.handshakes_resumed),
+            (&mut self.handshakes_early, o.handshakes_early),
+            (&mut self.early_requests, o.early_requests),
+            (&mut self.early_resent, o.early_resent),
             (&mut self.handshake_bytes_sent, o.handshake_bytes_sent),
             (&mut self.handshake_bytes_received, o.handshake_bytes_received),
         ] {
