@@ -1,4 +1,5 @@
-//! Sends random bytes to the streams of a client of h3://, as if they came from a server. The client must not panic.
+//! Sends random bytes to the streams of a client of h3://, as if they came from a server: to the streams of requests, and
+//! to streams in one direction, such as the control stream. The client must not panic.
 //! Every way to split the bytes into reads must give the same outcome: an error, or the same results.
 #![no_main]
 
@@ -10,7 +11,9 @@ mod feed;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (piece, bytes) = input;
-    let (whole, split) = (feed::http3_client(bytes, usize::MAX), feed::http3_client(bytes, usize::from(piece)));
-    assert_eq!(whole.1, split.1);
-    assert!(whole.1 || whole.0 == split.0);
+    for feed in [feed::http3_client, feed::http3_peer_streams] {
+        let (whole, split) = (feed(bytes, usize::MAX), feed(bytes, usize::from(piece)));
+        assert_eq!(whole.1, split.1);
+        assert!(whole.1 || whole.0 == split.0);
+    }
 });

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod feed;
+
 use descriptors::Types;
-use descriptors::reflection::Collector;
 use proptest::prelude::*;
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
@@ -164,17 +165,38 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let answer = [&[0x22, 0xff, 0x01][..], &[0x0a, 0xff, 0x01], &bytes].concat();
-        let _ = Collector::new(["p.S"]).read(&[&answer]);
-        let decoded = FileDescriptorProto::decode(&bytes[..]).map_err(drop);
-        if let Ok(types) = decoded.and_then(|file| Types::new([file]).map_err(drop)) {
-            for method in types.services().iter().flat_map(|service| service.methods()) {
-                let example = method.example();
-                for message in method.encode(&example).into_iter().flatten() {
-                    let _ = method.decode_answer(&message);
-                }
-                let _ = method.encode(r#"{"a": {"x": {"c": "AA=="}}, "b": {}}"#);
-            }
+        let json = r#"{"a": {"x": {"c": "AA=="}}, "b": {}}"#;
+        for bytes in [&bytes, &set(&bytes), &answer(&bytes)] {
+            feed::descriptors(bytes, json);
         }
     }
+}
+
+/// Returns a field with this number and these bytes.
+fn delimited(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    prost::encode_length_delimiter(bytes.len(), &mut field).unwrap();
+    field.extend_from_slice(bytes);
+    field
+}
+
+/// Returns a set of descriptors with this file.
+fn set(file: &[u8]) -> Vec<u8> {
+    delimited(1, file)
+}
+
+/// Returns an answer of reflection with this file.
+fn answer(file: &[u8]) -> Vec<u8> {
+    delimited(4, &delimited(1, file))
+}
+
+/// The file without changes can be read in all three ways, so the test above reaches all code that follows.
+#[test]
+fn each_way_to_read_descriptors_is_covered() {
+    let bytes = file(vec![message("Q", vec![field("c", 3, Type::Bytes, "")])]).encode_to_vec();
+    for (bytes, way) in [(&bytes, "file"), (&set(&bytes), "set"), (&answer(&bytes), "answer")] {
+        assert_eq!(feed::descriptors(bytes, r#"{"c": "AA=="}"#), 1, "{way}");
+    }
+    let listed = delimited(6, &delimited(1, &delimited(1, b"p.S")));
+    assert_eq!(descriptors::reflection::services(&listed).unwrap(), ["p.S"]);
 }

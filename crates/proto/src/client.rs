@@ -46,6 +46,12 @@ pub trait Client: Clone + Send + 'static {
         false
     }
 
+    /// Returns true if the request with this index in the mix may be sent as early data, which an attacker can send
+    /// again (RFC 8470, section 4).
+    fn may_be_early(&self, _item: u16) -> bool {
+        false
+    }
+
     /// Returns the share of the connections that each address of the server gets, as weights in the order of the
     /// addresses. Returns an empty list if all addresses get equally many connections.
     fn address_weights(&self) -> Vec<f64> {
@@ -75,6 +81,9 @@ pub trait AnyClient: Send {
     /// Returns true if a request may be sent again, like [`Client::is_idempotent`].
     fn is_idempotent(&self, item: u16) -> bool;
 
+    /// Returns true if a request may be sent as early data, like [`Client::may_be_early`].
+    fn may_be_early(&self, item: u16) -> bool;
+
     /// Returns the weights of the server's addresses, like [`Client::address_weights`].
     fn address_weights(&self) -> Vec<f64>;
 
@@ -100,6 +109,10 @@ impl<C: Client> AnyClient for C {
 
     fn is_idempotent(&self, item: u16) -> bool {
         Client::is_idempotent(self, item)
+    }
+
+    fn may_be_early(&self, item: u16) -> bool {
+        Client::may_be_early(self, item)
     }
 
     fn address_weights(&self) -> Vec<f64> {

@@ -52,7 +52,7 @@ pub use pace::Pace;
 pub use protocols::{PROTOCOLS, by_scheme, by_url, client, spec, stream_client};
 pub use quic::CLIENT_DATAGRAM_BYTES;
 pub use received_files::add_received_file;
-pub use requester::{Done, Outcome, Request, Requester, Which};
+pub use requester::{Done, EarlyData, Outcome, Request, Requester, Which};
 pub use row::{BeforeTls, Flag, FlagValue, ProtocolSpec, Scheme};
 pub use session::{Fault, Progress, Session};
 pub use store::{ChangeResult, Store};

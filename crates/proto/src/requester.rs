@@ -68,6 +68,24 @@ pub trait Requester {
         false
     }
 
+    /// Returns true if requests may start although the handshake is not complete. They are then sent as early data, in
+    /// the first packets of the connection. Only requests for which [`Client::may_be_early`](crate::Client::may_be_early)
+    /// is true may start. The caller must have called [`tick`](Requester::tick) before.
+    fn takes_early(&self) -> bool {
+        false
+    }
+
+    /// Returns how early data was used since the last call, on this connection and on earlier ones of the session.
+    fn take_early_data(&mut self) -> EarlyData {
+        EarlyData::default()
+    }
+
+    /// Returns true if the server accepted early data on this connection and has sent no ticket yet. If the connection
+    /// closed now, no other connection could resume its session, and so have early data.
+    fn awaits_ticket(&self) -> bool {
+        false
+    }
+
     /// Returns the maximum number of concurrent requests that the server allows on this connection (HTTP/2).
     fn stream_limit(&self) -> Option<u32> {
         None
@@ -128,7 +146,8 @@ pub trait Requester {
     /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes the connection.
     fn leave(&mut self) {}
 
-    /// Adds a request to be sent; this is allowed only when the session is [`ready`](Requester::ready).
+    /// Adds a request to be sent; this is allowed only when the session is [`ready`](Requester::ready), or if it
+    /// [`takes_early`](Requester::takes_early) requests.
     fn begin(&mut self, request: Request);
 
     /// Copies the next bytes to send into `out`, and returns their number; 0 if there is currently nothing to send. The
@@ -153,6 +172,18 @@ pub trait Requester {
 
     /// Prepares the session for a new connection, without freeing the memory.
     fn reset(&mut self);
+}
+
+/// Use of early data (0-RTT).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EarlyData {
+    /// Number of handshakes in which the server accepted early data.
+    pub handshakes: u64,
+    /// Number of requests in this early data.
+    pub requests: u64,
+    /// Number of requests that were sent as early data and again after the handshake, because the server rejected the
+    /// early data or answered with status 425.
+    pub resent: u64,
 }
 
 /// A request to send.

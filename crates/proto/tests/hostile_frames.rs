@@ -5,7 +5,7 @@ mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
 mod mutated;
 
-use feed::{client, http3_client, server, stream};
+use feed::{client, http3_client, http3_peer_streams, server, stream};
 use mutated::Random;
 use run::{StreamFormat, StreamPlan};
 
@@ -55,6 +55,30 @@ fn mutated_answers_of_http3_never_panic_and_splits_never_matter() {
         (done, broken, n)
     });
     assert!(completed > 500, "{completed}; most mutations must leave an answer, else this tests nothing");
+}
+
+/// A control stream of HTTP/3: settings, an unknown frame, and two GOAWAY frames that leave two of four requests.
+const H3_CONTROL: &[u8] = b"\0\x04\x05\x06\x44\0\x21\x05\x21\x02xx\x07\x01\x0c\x07\x01\x08";
+
+/// The same bytes arrive on two streams, so a control stream without changes is refused as the second one. Only the first
+/// stream leaves requests unprocessed.
+#[test]
+fn mutated_control_streams_of_http3_never_panic_and_splits_never_matter() {
+    let mut refused = 0;
+    let unprocessed = rounds(b"", H3_CONTROL, |bytes, piece| {
+        let (done, broken) = http3_peer_streams(bytes, piece);
+        let n = done.len();
+        (done, broken, n)
+    });
+    assert!(unprocessed > 500, "{unprocessed}; most mutations must leave a GOAWAY, else this tests nothing");
+    for kind in [b"\x02", b"\x03", b"\x21", b"\x01"] {
+        rounds(kind, b"\x20\x20\x44\x7f\x80\x01", |bytes, piece| {
+            let (done, broken) = http3_peer_streams(bytes, piece);
+            (done, broken, 0)
+        });
+        refused += usize::from(http3_peer_streams(kind, 1).1);
+    }
+    assert_eq!(refused, 3, "two streams of QPACK of the same kind, and a push");
 }
 
 #[test]

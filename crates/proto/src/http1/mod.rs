@@ -20,7 +20,7 @@ pub use fields::{Hop, Refused};
 pub use head::Framing;
 pub(crate) use head::{HeadBuffer, MAX_HEADERS};
 pub use page::{Page, content_type};
-pub(crate) use request::{check_framing, check_request, is_idempotent};
+pub(crate) use request::{check_framing, check_request, is_idempotent, is_safe};
 pub(crate) use server::decode;
 pub use server::{ServerSession, Site};
 pub(crate) use spec::{SPEC, client};

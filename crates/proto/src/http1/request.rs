@@ -118,6 +118,11 @@ pub(crate) fn is_idempotent(method: &str) -> bool {
     ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
 }
 
+/// Returns true if a request with this method asks for no change on the server (RFC 9110, section 9.2.1).
+pub(crate) fn is_safe(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE"].contains(&method)
+}
+
 /// Writes the end of a head: a Content-Length header if `length` is given, and the empty line.
 pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     if let Some(length) = length {

@@ -28,6 +28,8 @@ pub(crate) struct Prepared {
     pub(crate) filled: Option<RequestTemplate>,
     pub(crate) is_head: bool,
     pub(crate) is_idempotent: bool,
+    /// True if the request's method is safe, so that the request may be sent as early data (RFC 8470, section 4).
+    pub(crate) is_safe: bool,
     pub(crate) expect_status: Option<u16>,
     /// Text that the response's body must contain.
     pub(crate) expect_text: Option<Finder<'static>>,
@@ -71,6 +73,7 @@ impl Prepared {
         let says_length = body.is_some() && given("content-length").is_none();
         let body = body.unwrap_or_default();
         let (is_head, is_idempotent) = (method == "HEAD", http1::is_idempotent(&method));
+        let is_safe = http1::is_safe(&method);
         if let Some(source) = source {
             let filled = Some(RequestTemplate::new(&all, &body, says_length, source, coding)?);
             let (blocks, body) = (Blocks::default(), Arc::default());
@@ -82,6 +85,7 @@ impl Prepared {
                 filled,
                 is_head,
                 is_idempotent,
+                is_safe,
                 expect_status,
                 is_examined: expect_text.is_some(),
                 expect_text,
@@ -100,6 +104,7 @@ impl Prepared {
             filled,
             is_head,
             is_idempotent,
+            is_safe,
             expect_status,
             expect_text,
             is_examined,
@@ -141,7 +146,8 @@ impl Prepared {
         let text = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body, capture) = ((HPACK.blocks)(&all), body.into(), Vec::new());
-        let (is_head, is_idempotent, expect_status, expect_text) = (false, false, *expect_status, None);
+        let (is_head, is_idempotent, is_safe) = (false, false, false);
+        let (expect_status, expect_text) = (*expect_status, None);
         let (filled, grpc, is_examined) = (None, true, false);
         Ok(Self {
             blocks,
@@ -149,6 +155,7 @@ impl Prepared {
             filled,
             is_head,
             is_idempotent,
+            is_safe,
             expect_status,
             expect_text,
             is_examined,

@@ -85,6 +85,17 @@ impl PeerStreams {
         self.read(connection, id)
     }
 
+    /// Reads bytes of a stream without a connection. Serves to test the bytes of a hostile peer. `ends` is true if the
+    /// stream ends with these bytes.
+    pub(super) fn receive(&mut self, id: StreamId, bytes: &[u8], ends: bool) -> Result<(), Fault> {
+        let at = self.streams.iter().position(|stream| stream.id == id).unwrap_or_else(|| {
+            self.streams.push(PeerStream::new(id));
+            self.streams.len() - 1
+        });
+        self.arrived(at, bytes)?;
+        if ends { self.ended(at) } else { Ok(()) }
+    }
+
     /// Reads what has arrived on a stream.
     pub(super) fn read(&mut self, connection: &mut Connection, id: StreamId) -> Result<(), Fault> {
         let Some(at) = self.streams.iter().position(|stream| stream.id == id) else { return Ok(()) };

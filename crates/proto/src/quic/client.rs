@@ -55,9 +55,11 @@ impl ClientSetup {
         // Each connection has its own socket, so datagrams need no connection ID to find their connection.
         endpoint.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
         let transport = Arc::new(transport());
+        let mut resuming = resuming_config(plan, alpn)?;
+        resuming.enable_early_data = plan.early_data;
         Ok(Self {
             fresh: with_tls(fresh_config(plan, alpn)?, &transport)?,
-            resuming: with_tls(resuming_config(plan, alpn)?, &transport)?,
+            resuming: with_tls(resuming, &transport)?,
             endpoint: Arc::new(endpoint),
             resume: plan.resume,
             name: plan.server_name.trim_start_matches('[').trim_end_matches(']').to_owned(),

@@ -10,7 +10,7 @@ use run::QuicPaths;
 
 use super::output::Output;
 use super::{CLIENT_DATAGRAM_BYTES, monotonic_ns};
-use crate::tls::{CertificateCheck, take_check};
+use crate::tls::{CertificateCheck, take_check, take_new_ticket};
 
 /// Address that stands for the server. The socket is connected, so quinn-proto never decides where a datagram goes.
 pub(super) const PLACEHOLDER_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
@@ -29,6 +29,8 @@ pub(crate) struct Link {
     due: Option<Instant>,
     /// Result of the check of the server's certificate; absent before it, and in a resumed handshake.
     pub(crate) certificate: Option<CertificateCheck>,
+    /// True if the server has sent a ticket for resuming its session.
+    pub(crate) has_ticket: bool,
 }
 
 impl Link {
@@ -41,6 +43,7 @@ impl Link {
             unused: Vec::new(),
             due: None,
             certificate: None,
+            has_ticket: false,
         }
     }
 
@@ -57,6 +60,7 @@ impl Link {
         if self.connection.is_handshaking() || self.certificate.is_none() {
             self.certificate = self.certificate.take().or_else(take_check);
         }
+        self.has_ticket |= take_new_ticket();
         self.settle();
     }
 

@@ -1,7 +1,7 @@
 //! QUIC (RFC 9000) for client and server, without I/O: datagrams come in and go out, and the caller tells the time. The
 //! state machine of a connection is that of the crate quinn-proto, with rustls for the handshake.
 //!
-//! Limits: no 0-RTT, no migration of the client, and no discovery of larger datagrams by the client.
+//! Limits: no migration of the client, and no discovery of larger datagrams by the client.
 
 mod client;
 mod close;

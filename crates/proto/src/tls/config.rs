@@ -10,6 +10,7 @@ use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::{ProducesTickets, ServerSessionMemoryCache};
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, SupportedProtocolVersion, version,
 };
@@ -22,6 +23,10 @@ use super::tickets::Tickets;
 use crate::{Client, ProtoError, ProtocolSpec};
 
 const TLS_VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
+
+/// Maximum number of sessions that a server with early data stores. The oldest session is dropped when a new one would
+/// exceed this number.
+const MAX_SESSIONS: usize = 16_384;
 
 /// Creates the client of a protocol within TLS.
 pub(crate) fn client<C: Client>(plan: &TlsPlan, spec: ProtocolSpec, within: C) -> Result<TlsClient<C>, ProtoError> {
@@ -85,6 +90,39 @@ pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerCo
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(failed)?;
     Ok(Arc::new(config))
+}
+
+/// Returns the configuration of a QUIC server that accepts early data (0-RTT) and is otherwise like `config`. The server
+/// stores the sessions itself, because it must accept the early data of each session only once (RFC 8446, section 8.1).
+pub fn with_early_data(config: &ServerConfig) -> ServerConfig {
+    let mut config = rustls::ServerConfig::clone(config);
+    config.ticketer = Arc::new(NoTicketer);
+    config.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
+    // QUIC allows no other value (RFC 9001, section 4.6.1). QUIC's flow control limits early data instead.
+    config.max_early_data_size = u32::MAX;
+    Arc::new(config)
+}
+
+/// Turns tickets that contain the session off, so that the server stores sessions.
+#[derive(Debug)]
+struct NoTicketer;
+
+impl ProducesTickets for NoTicketer {
+    fn enabled(&self) -> bool {
+        false
+    }
+
+    fn lifetime(&self) -> u32 {
+        0
+    }
+
+    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Creates a self-signed certificate for these names. Returns the certificate and its key, both in PEM.

@@ -18,10 +18,11 @@ mod tickets;
 
 pub use client::{ClientSession, TlsClient};
 pub(crate) use config::{client, fresh_config, resuming_config};
-pub use config::{self_signed, server_config};
+pub use config::{self_signed, server_config, with_early_data};
 pub(crate) use observed::{CertificateCheck, take_check};
 pub use server::ServerSession;
 pub use std::sync::Arc;
+pub(crate) use tickets::take_new_ticket;
 
 /// Configuration of a server, shared by its connections.
 pub type ServerConfig = Arc<rustls::ServerConfig>;

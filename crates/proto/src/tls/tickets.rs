@@ -1,6 +1,7 @@
 //! Store of tickets for resuming TLS sessions with one server, for many connections. The ticket store of rustls keeps
 //! only eight tickets, but a load has hundreds of concurrent handshakes.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +11,17 @@ use rustls::pki_types::ServerName;
 
 /// Maximum number of tickets. The oldest ticket is dropped when a new one would exceed this number.
 const MAX_TICKETS: usize = 4096;
+
+thread_local! {
+    /// True if a ticket for TLS 1.3 was stored on this thread since the last call of [`take_new_ticket`].
+    static NEW_TICKET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns true if a ticket for TLS 1.3 was stored on this thread since the last call. quinn-proto does not tell that a
+/// server has sent a ticket.
+pub(crate) fn take_new_ticket() -> bool {
+    NEW_TICKET.take()
+}
 
 /// The ticket store of one load. Only TLS handshakes use this store.
 #[derive(Debug, Default)]
@@ -55,6 +67,7 @@ impl ClientSessionStore for Tickets {
             kept.tls13.pop_front();
         }
         kept.tls13.push_back(value);
+        NEW_TICKET.set(true);
     }
 
     /// Uses each ticket at most once (RFC 8446, appendix C.4). The newest ticket comes first, because tickets expire.

@@ -16,14 +16,38 @@ pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bo
     stream(scheme, None, bytes, piece)
 }
 
+fn http3_session() -> http3::ClientSession {
+    let Ok(plan) = http3::ClientPlan::with_set(&run::Protocol::Http3(run::HttpPlan::default()), None) else {
+        unreachable!("the defaults can be sent")
+    };
+    http3::ClientSession::without_connection(&plan, IN_FLIGHT)
+}
+
+/// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of two streams in one direction. The
+/// first stream stays open, and the second one ends. Returns the result of each request that ended, and true if the
+/// connection ended with a fault.
+#[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
+pub(crate) fn http3_peer_streams(bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
+    let (mut session, mut told) = (http3_session(), Vec::new());
+    let mut done = |done| told.push(done);
+    for (stream, ends) in [(0, false), (1, true)] {
+        for part in bytes.chunks(piece.max(1)) {
+            if session.receive_peer_stream(stream, part, false, &mut done).is_err() {
+                return (told, true);
+            }
+        }
+        if session.receive_peer_stream(stream, &[], ends, &mut done).is_err() {
+            return (told, true);
+        }
+    }
+    (told, false)
+}
+
 /// Feeds `bytes` to a client of HTTP/3, in pieces of `piece` bytes, as the content of the stream of each of its
 /// requests in turn. Returns the result of each request that ended, and true if the connection ended with a fault.
 #[allow(dead_code, reason = "not every user of this file tests HTTP/3")]
 pub(crate) fn http3_client(bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
-    let Ok(plan) = http3::ClientPlan::with_set(&run::Protocol::Http3(run::HttpPlan::default()), None) else {
-        unreachable!("the defaults can be sent")
-    };
-    let (mut session, mut told) = (http3::ClientSession::without_connection(&plan, IN_FLIGHT), Vec::new());
+    let (mut session, mut told) = (http3_session(), Vec::new());
     let mut done = |done| told.push(done);
     for request in 0..IN_FLIGHT {
         for part in bytes.chunks(piece.max(1)) {

@@ -157,6 +157,15 @@ impl ClientSession {
         if let Some(link) = self.link.as_mut().filter(|_| !stream.finished) {
             abandon(&mut link.connection, &mut stream);
         }
+        if let Some(request) = self.too_early(&stream) {
+            self.refusals.end(number(id), false);
+            self.first_answer.ends(number(id));
+            match self.leaving {
+                true => completions.fail(request.id, Fault::Unprocessed),
+                false => self.waiting.push_back(request),
+            }
+            return Ok(());
+        }
         let request = &self.requests[usize::from(stream.item)];
         let mut outcome = outcome_of_http(stream.status, stream.length, stream.body, request);
         let mut events = stream.new_events;

@@ -14,6 +14,7 @@ impl ClientSession {
     /// Handles the reset of a response's stream.
     pub(super) fn stream_reset(&mut self, id: StreamId, code: u64, completions: &mut Completions<'_>) {
         let Some(mut stream) = self.close_stream(id) else { return };
+        self.early.take(stream.request);
         let words = || format!("the server reset the stream of the request with {}", shown(code));
         self.ended_by_server.get_or_insert_with(words);
         if let Some(link) = &mut self.link {
@@ -37,6 +38,7 @@ impl ClientSession {
             if let Some(link) = &mut self.link {
                 cancel(&mut link.connection, &mut stream);
             }
+            self.early.take(stream.request);
             self.refusals.end(number(stream.id), false);
             completions.fail(stream.request, fault);
         }

@@ -4,22 +4,26 @@
 //! in the session. The caller tells the time by [`Requester::tick`] before each call that may send or receive.
 
 mod answers;
+mod early;
+mod early_requests;
 mod ending;
+mod plan;
 mod sending;
 mod stream;
+mod unconnected;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use quinn_proto::{Dir, Event, StreamEvent, StreamId};
-use run::{Protocol, RequestSet, StreamFormat, StreamPlan};
 
+use self::early_requests::EarlyRequests;
 use self::stream::Stream;
 use super::error_codes;
 use super::frame;
 use super::peer_streams::{PeerStreams, Side};
-use super::qpack::{Decoder, QPACK};
+use super::qpack::Decoder;
 use crate::http2::client::body_events::BodyEvents;
 use crate::http2::client::body_searches::BodySearches;
 use crate::http2::client::completions::Completions;
@@ -28,69 +32,10 @@ use crate::http2::client::refusals::Refusals;
 use crate::http2::request::Prepared;
 use crate::http2::request_template::TemplateState;
 use crate::http2::response_headers::ResponseHeaders;
-use crate::quic::{ClientSetup, Link, OverQuic, instant};
-use crate::template::SharedPlan;
-use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester, Which};
+use crate::quic::{ClientSetup, Link, instant};
+use crate::{Done, EarlyData, Fault, Progress, Request, Requester, Which};
 
-/// Settings that all clients of a load share, checked and prepared.
-#[derive(Clone)]
-pub struct ClientPlan {
-    requests: Arc<[Prepared]>,
-    shared: SharedPlan,
-    stream: Option<StreamPlan>,
-    /// Configuration of the connections; absent if the plan has no settings of TLS.
-    setup: Option<Arc<ClientSetup>>,
-}
-
-impl ClientPlan {
-    /// Prepares the requests of `set`, or without a set, the single request of `plan`.
-    pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
-        let shared = SharedPlan::new(plan, set);
-        let requests = Prepared::all(plan, set, true, shared.source.as_deref(), &QPACK)?;
-        Ok(Self { requests, shared, stream: None, setup: None })
-    }
-}
-
-impl OverQuic for ClientPlan {
-    fn over(self, setup: Arc<ClientSetup>) -> Self {
-        Self { setup: Some(setup), ..self }
-    }
-}
-
-impl Client for ClientPlan {
-    type Session = ClientSession;
-
-    fn session(&self) -> ClientSession {
-        let live = self
-            .shared
-            .template()
-            .map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, true, &QPACK)));
-        let events = BodyEvents::new(self.stream.clone());
-        ClientSession { live, events, ..ClientSession::new(self.requests.clone(), self.setup.clone()) }
-    }
-
-    fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
-        if !matches!(stream.format, StreamFormat::Sse | StreamFormat::Ndjson | StreamFormat::Chunks) {
-            return Err(ProtoError::wrong_stream(stream));
-        }
-        // The requests were just built, so `self` holds the only reference to them.
-        let all = Arc::get_mut(&mut self.requests);
-        all.into_iter().flatten().for_each(|request| request.is_examined = true);
-        Ok(Self { stream: Some(stream.clone()), ..self })
-    }
-
-    fn fixed(&self) -> bool {
-        self.shared.source.is_none()
-    }
-
-    fn is_idempotent(&self, item: u16) -> bool {
-        self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
-    }
-
-    fn mix(&self) -> &Mix {
-        &self.shared.mix
-    }
-}
+pub use plan::ClientPlan;
 
 /// Client side of one connection.
 pub struct ClientSession {
@@ -105,6 +50,7 @@ pub struct ClientSession {
     /// True once the handshake of QUIC is complete and the control stream is open.
     connected: bool,
     resumed: bool,
+    early: EarlyRequests,
     /// True if this connection takes no further requests, because the server sent GOAWAY or the connection ended.
     leaving: bool,
     peer: PeerStreams,
@@ -147,6 +93,7 @@ impl ClientSession {
             stale: true,
             connected: false,
             resumed: false,
+            early: EarlyRequests::default(),
             leaving: false,
             peer: PeerStreams::new(Side::Client),
             decoder: Decoder::default(),
@@ -164,37 +111,6 @@ impl ClientSession {
             events: BodyEvents::default(),
             live: None,
         }
-    }
-
-    /// Creates a session with `requests` requests in flight, as after a handshake, but without a connection. Serves to
-    /// test the session with the bytes of a hostile server ([`ClientSession::receive_stream`]).
-    pub fn without_connection(plan: &ClientPlan, requests: u16) -> Self {
-        let mut session = plan.session();
-        session.connected = true;
-        let streams = (0..requests).map(|id| {
-            let stream = StreamId::new(quinn_proto::Side::Client, Dir::Bi, u64::from(id));
-            Stream::new(stream, id, 0, 0)
-        });
-        session.streams.extend(streams);
-        session
-    }
-
-    /// Reads bytes on the stream of a request of [`ClientSession::without_connection`]. `ends` is true if the stream
-    /// ends with these bytes.
-    pub fn receive_stream(
-        &mut self,
-        request: u16,
-        bytes: &[u8],
-        ends: bool,
-        done: &mut dyn FnMut(Done),
-    ) -> Result<Progress, Fault> {
-        let id = StreamId::new(quinn_proto::Side::Client, Dir::Bi, u64::from(request));
-        let mut completions = Completions::new(done);
-        self.answer(id, bytes)?;
-        if ends {
-            self.end(id, &mut completions)?;
-        }
-        Ok(completions.progress)
     }
 
     /// Handles what the last datagrams, or a timer, have changed.
@@ -216,16 +132,22 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Opens our control stream, after which requests may start.
+    /// Handles the end of the handshake. From now on, any request may start.
     fn connected(&mut self) -> Result<(), Fault> {
+        self.end_early()?;
+        self.resumed = self.link.as_ref().is_some_and(|link| link.certificate.is_none());
+        self.connected = true;
+        Ok(())
+    }
+
+    /// Opens our control stream, and sends the settings.
+    fn open_control_stream(&mut self) -> Result<(), Fault> {
         let Some(link) = &mut self.link else { return Ok(()) };
         let opened = link.connection.streams().open(Dir::Uni);
         let id = opened.ok_or(Fault::Malformed("the server permits no control stream of HTTP/3"))?;
         let written = link.connection.send_stream(id).write(&frame::control_stream());
-        written.map_err(|_| Fault::Malformed("the server's flow control leaves no room for the settings of HTTP/3"))?;
-        self.resumed = link.certificate.is_none();
-        self.connected = true;
-        Ok(())
+        let no_room = Fault::Malformed("the server's flow control leaves no room for the settings of HTTP/3");
+        written.map(drop).map_err(|_| no_room)
     }
 
     /// Takes the streams that the server has opened.
@@ -264,7 +186,11 @@ impl ClientSession {
         }
         let without_tls = || "HTTP/3 is always encrypted: write https:// with --http3, or h3://".to_owned();
         match self.setup.as_ref().ok_or_else(without_tls).and_then(|setup| setup.connect(self.now)) {
-            Ok(link) => self.link = Some(Box::new(link)),
+            Ok(link) => {
+                self.link = Some(Box::new(link));
+                // The limits of the earlier connection may leave no room for early data, which is then not used.
+                self.early.is_open = self.begin_early().is_ok() && self.early.is_open;
+            }
             Err(why) => self.ended_by_server = Some(why),
         }
     }
@@ -285,7 +211,10 @@ impl Requester for ClientSession {
         if let Some(link) = &mut self.link {
             link.tick(self.now);
         }
-        self.refill();
+        // The first datagrams are filled when they are sent, so that they can contain early data.
+        if self.connected || !self.early.is_open {
+            self.refill();
+        }
     }
 
     fn due_ns(&self) -> Option<u64> {
@@ -308,6 +237,19 @@ impl Requester for ClientSession {
 
     fn resumed(&self) -> bool {
         self.resumed
+    }
+
+    fn takes_early(&self) -> bool {
+        self.early.is_open && !self.leaving
+    }
+
+    fn take_early_data(&mut self) -> EarlyData {
+        self.early.take_counts()
+    }
+
+    fn awaits_ticket(&self) -> bool {
+        let link = self.link.as_ref().filter(|link| !link.connection.is_closed());
+        link.is_some_and(|link| self.connected && link.connection.accepted_0rtt() && !link.has_ticket)
     }
 
     fn explain(&self) -> Option<String> {
@@ -383,6 +325,7 @@ impl Requester for ClientSession {
     fn reset(&mut self) {
         self.link = None;
         (self.stale, self.connected, self.resumed, self.leaving) = (true, false, false, false);
+        self.early.reset();
         self.peer = PeerStreams::new(Side::Client);
         self.last_block.clear();
         self.streams.clear();

@@ -13,11 +13,11 @@ use crate::{Request, Trace, trace};
 impl ClientSession {
     /// Opens streams for waiting requests, and continues with unsent bodies.
     pub(super) fn send_requests(&mut self) {
-        if !self.connected {
+        if !self.connected && !self.early.is_open {
             return;
         }
         self.send_bodies();
-        while !self.leaving && !self.waiting.is_empty() {
+        while !self.leaving && self.waiting.front().is_some_and(|request| self.may_send(request.item)) {
             let Some(link) = &mut self.link else { return };
             let Some(id) = link.connection.streams().open(Dir::Bi) else { return };
             if let Some(request) = self.waiting.pop_front() {
@@ -27,7 +27,11 @@ impl ClientSession {
     }
 
     /// Sends the headers of a request, and the beginning of its body.
-    fn send_head(&mut self, id: StreamId, Request { id: request, item, trace }: Request) {
+    fn send_head(&mut self, id: StreamId, request: Request) {
+        if !self.connected {
+            self.early.add(request);
+        }
+        let Request { id: request, item, trace } = request;
         let Prepared { blocks, body, filled, expect_text, .. } = &self.requests[usize::from(item)];
         if expect_text.is_some() {
             self.body_searches.begin(request);

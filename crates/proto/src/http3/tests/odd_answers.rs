@@ -3,7 +3,8 @@
 use quinn_proto::StreamId;
 use run::HttpPlan;
 
-use super::odd_server::{Exchange, OddServer, framed, headers, large_body_file, refusal};
+use super::exchange::{Exchange, large_body_file, refusal};
+use super::odd_server::{OddServer, framed, headers};
 use crate::http3::frame::{CANCEL_PUSH, DATA, GOAWAY, HEADERS, MAX_PUSH_ID, SETTINGS};
 use crate::http3::qpack::{QPACK, write_field};
 use crate::{Fault, Outcome, Requester};

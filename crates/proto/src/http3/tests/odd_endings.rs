@@ -2,7 +2,8 @@
 
 use run::HttpPlan;
 
-use super::odd_server::{Exchange, framed, headers, integer, large_body_file};
+use super::exchange::{Exchange, large_body_file};
+use super::odd_server::{OddServer, framed, headers, integer};
 use crate::http3::frame::{DATA, GOAWAY};
 use crate::{Done, Fault, Outcome, Request, Requester, Which};
 
@@ -224,6 +225,15 @@ fn a_server_that_falls_silent_is_told() {
     }
     assert_eq!(exchange.fault, Some(Fault::Short));
     assert!(exchange.client.close_words().unwrap().contains("idle timeout"));
+}
+
+#[test]
+fn a_server_that_speaks_another_protocol_over_quic_is_told() {
+    let mut exchange = Exchange::before_handshake(HttpPlan::default());
+    exchange.server = OddServer::speaking("doq");
+    exchange.settle();
+    assert!(exchange.fault.is_some_and(|fault| fault.to_string().contains("handshake of QUIC failed")));
+    assert!(exchange.client.explain().unwrap().contains("not HTTP/3"), "{:?}", exchange.client.explain());
 }
 
 /// RFC 9000, section 8.1.2: a server may ask the client to prove its address.

@@ -1,23 +1,16 @@
-//! A server over QUIC that speaks HTTP/3 only as far as a test writes its bytes, and its exchange with a client. Datagrams
-//! arrive at once, and none is lost.
+//! A server over QUIC that speaks HTTP/3 only as far as a test writes its bytes.
 
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use quinn_proto::{Connection, ConnectionError, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId, VarInt};
-use run::HttpPlan;
 
-use super::{client_of, insecure};
-use crate::http3::ClientSession;
 use crate::http3::frame::{self, HEADERS, write_head};
 use crate::http3::qpack::{QPACK, write_field};
-use crate::quic::{instant, server_setup};
+use crate::quic::server_setup;
 use crate::tls::{self_signed, server_config};
-use crate::{Client, Done, Fault, Progress, Request, Requester};
 
-/// Time at which an exchange begins, nanoseconds.
-const BEGIN_NS: u64 = 1_000_000_000;
 /// Maximum number of concurrent requests that the server permits.
 const STREAMS: u32 = 20;
 
@@ -54,9 +47,9 @@ pub(super) struct OddServer {
     /// Streams of requests, in the order in which they were opened.
     pub(super) requests: Vec<StreamId>,
     /// Streams that the client reset, with its error codes.
-    reset: Vec<(StreamId, u64)>,
+    pub(super) reset: Vec<(StreamId, u64)>,
     /// Streams that the client does not read, with its error codes.
-    stopped: Vec<(StreamId, u64)>,
+    pub(super) stopped: Vec<(StreamId, u64)>,
     /// Bytes on the client's control stream.
     pub(super) control: Vec<u8>,
     /// Reason for the end of the connection.
@@ -65,9 +58,10 @@ pub(super) struct OddServer {
 }
 
 impl OddServer {
-    fn new() -> Self {
+    /// Creates a server that speaks only this protocol over QUIC.
+    pub(super) fn speaking(alpn: &str) -> Self {
         let (chain, key) = self_signed(&["localhost"]).unwrap();
-        let tls = server_config(chain.as_bytes(), key.as_bytes(), &["h3"]).unwrap();
+        let tls = server_config(chain.as_bytes(), key.as_bytes(), &[alpn]).unwrap();
         let (endpoint, config) = server_setup(tls, STREAMS).unwrap();
         Self {
             endpoint: Endpoint::new(endpoint, Some(config), true, None),
@@ -127,6 +121,12 @@ impl OddServer {
         let _ = self.connection().recv_stream(id).stop(code);
     }
 
+    /// Reads what has arrived on the streams of all requests.
+    pub(super) fn read_requests(&mut self) {
+        let Self { connection: Some(connection), requests, control, reset, .. } = self else { return };
+        requests.iter().for_each(|id| read(connection, *id, control, reset));
+    }
+
     /// Returns the error code of the client's CONNECTION_CLOSE.
     pub(super) fn client_code(&self) -> Option<u64> {
         match &self.lost {
@@ -135,7 +135,8 @@ impl OddServer {
         }
     }
 
-    fn receive(&mut self, now: Instant, datagram: &[u8]) {
+    /// Reads a datagram of the client.
+    pub(super) fn receive(&mut self, now: Instant, datagram: &[u8]) {
         let (from, mut reply): (SocketAddr, _) = ("10.0.0.1:5000".parse().unwrap(), Vec::new());
         match self.endpoint.handle(now, from, None, None, BytesMut::from(datagram), &mut reply) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => self.connection().handle_event(event),
@@ -145,7 +146,10 @@ impl OddServer {
                 self.outgoing.push(reply[..sent.size].to_vec());
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                self.connection = Some(self.endpoint.accept(incoming, now, &mut reply, None).ok().unwrap().1);
+                match self.endpoint.accept(incoming, now, &mut reply, None) {
+                    Ok((_, connection)) => self.connection = Some(connection),
+                    Err(failed) => self.outgoing.extend(failed.response.map(|sent| reply[..sent.size].to_vec())),
+                }
             }
             Some(DatagramEvent::Response(sent)) => self.outgoing.push(reply[..sent.size].to_vec()),
             None => {}
@@ -153,7 +157,7 @@ impl OddServer {
     }
 
     /// Notes what the client has done, and returns the next datagram.
-    fn transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+    pub(super) fn transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
         if let Some(datagram) = self.outgoing.pop() {
             return Some(datagram);
         }
@@ -205,135 +209,4 @@ fn read(connection: &mut Connection, id: StreamId, control: &mut Vec<u8>, reset:
             Ok(None) | Err(quinn_proto::ReadError::Blocked) => return,
         }
     }
-}
-
-/// A client and the server.
-pub(super) struct Exchange {
-    pub(super) client: ClientSession,
-    pub(super) server: OddServer,
-    pub(super) now_ns: u64,
-    pub(super) done: Vec<Done>,
-    pub(super) fault: Option<Fault>,
-    pub(super) progress: Progress,
-}
-
-impl Exchange {
-    /// Creates a client for these requests, and a server that has no connection yet.
-    pub(super) fn before_handshake(http: HttpPlan) -> Self {
-        let client = client_of(http, &insecure()).session();
-        let (server, progress) = (OddServer::new(), Progress::default());
-        Self { client, server, now_ns: BEGIN_NS, done: Vec::new(), fault: None, progress }
-    }
-
-    /// Completes the handshake. The server then has no control stream.
-    pub(super) fn without_control_stream() -> Self {
-        let mut exchange = Self::before_handshake(HttpPlan::default());
-        exchange.settle();
-        assert!(exchange.client.ready() && exchange.fault.is_none());
-        exchange
-    }
-
-    /// Completes the handshake, and opens the server's control stream with empty settings. Returns the control stream,
-    /// too.
-    pub(super) fn with(http: HttpPlan) -> (Self, StreamId) {
-        let mut exchange = Self::before_handshake(http);
-        exchange.settle();
-        let control =
-            exchange.server.open(&[&[frame::CONTROL_STREAM as u8], &framed(frame::SETTINGS, b"")[..]].concat());
-        exchange.settle();
-        assert!(exchange.client.ready() && exchange.fault.is_none());
-        (exchange, control)
-    }
-
-    /// Does what [`Exchange::with`] does, and sends requests with the IDs 0, 1, …
-    pub(super) fn of_requests(count: u16) -> (Self, StreamId) {
-        let (mut exchange, control) = Self::with(HttpPlan::default());
-        (0..count).for_each(|id| exchange.begin(id));
-        assert_eq!(exchange.server.requests.len(), usize::from(count));
-        (exchange, control)
-    }
-
-    /// Sends a request.
-    pub(super) fn begin(&mut self, id: u16) {
-        self.client.begin(Request { id, ..Request::default() });
-        self.settle();
-    }
-
-    fn receive(&mut self, datagram: &[u8]) {
-        let done = &mut self.done;
-        self.client.expect_datagrams(datagram.len());
-        match self.client.receive(datagram, &mut |ended| done.push(ended)) {
-            Ok(progress) => self.progress.merge(progress),
-            Err(fault) => {
-                self.fault.get_or_insert(fault);
-            }
-        }
-    }
-
-    /// Returns the streams that the client reset, in the order of their IDs, with its error codes. Reads the requests
-    /// for this, if they were not read so far.
-    pub(super) fn reset(&mut self) -> Vec<(StreamId, u64)> {
-        let OddServer { connection: Some(connection), requests, control, reset, .. } = &mut self.server else {
-            return Vec::new();
-        };
-        requests.iter().for_each(|id| read(connection, *id, control, reset));
-        reset.sort_unstable();
-        reset.clone()
-    }
-
-    /// Returns the streams that the client does not read, in the order of their IDs, with its error codes.
-    pub(super) fn stopped(&mut self) -> Vec<(StreamId, u64)> {
-        self.server.stopped.sort_unstable();
-        self.server.stopped.clone()
-    }
-
-    /// Exchanges datagrams until neither side has one to send.
-    pub(super) fn settle(&mut self) {
-        let mut buffer = vec![0; 16 * 1024];
-        loop {
-            let mut is_silent = true;
-            self.client.tick(self.now_ns);
-            while self.client.wants_transmit() {
-                let count = self.client.transmit(&mut buffer);
-                if count == 0 {
-                    break;
-                }
-                is_silent = false;
-                let now = instant(self.now_ns);
-                buffer[..count].chunks(1200).for_each(|datagram| self.server.receive(now, datagram));
-            }
-            while let Some(datagram) = self.server.transmit(instant(self.now_ns)) {
-                is_silent = false;
-                self.receive(&datagram);
-            }
-            if is_silent {
-                return;
-            }
-        }
-    }
-
-    /// Lets the server close the connection.
-    pub(super) fn close(&mut self, code: u64, reason: &[u8]) {
-        let (now, code) = (instant(self.now_ns), VarInt::from_u64(code).unwrap());
-        self.server.connection().close(now, code, Bytes::copy_from_slice(reason));
-        self.settle();
-    }
-}
-
-/// Returns the fault of a client, and the code with which it closes the connection, after `act` and an exchange of
-/// datagrams. The client has one request in flight. `act` gets the server's control stream, too.
-pub(super) fn refusal(act: impl FnOnce(&mut OddServer, StreamId)) -> (String, u64) {
-    let (mut exchange, control) = Exchange::of_requests(1);
-    act(&mut exchange.server, control);
-    exchange.settle();
-    let fault = exchange.fault.map(|fault| fault.to_string()).unwrap_or_default();
-    assert!(exchange.done.is_empty(), "{:?} {fault}", exchange.done);
-    (fault, exchange.server.client_code().unwrap_or_default())
-}
-
-/// Writes a file of 3 MiB, which is more than the server takes before it reads, and returns its path.
-pub(super) fn large_body_file(dir: &tempfile::TempDir) -> Option<String> {
-    let file = dir.path().join("body");
-    std::fs::write(&file, vec![b'b'; 3 << 20]).unwrap();
-    Some(file.display().to_string())
 }

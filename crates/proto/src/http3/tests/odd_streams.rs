@@ -1,9 +1,10 @@
 //! Servers whose control streams, streams of QPACK and other streams in one direction are odd or wrong.
 
-use quinn_proto::VarInt;
+use quinn_proto::{StreamId, VarInt};
 use run::HttpPlan;
 
-use super::odd_server::{Exchange, OddServer, framed, headers, integer, refusal};
+use super::exchange::{Exchange, refusal};
+use super::odd_server::{OddServer, framed, headers, integer};
 use crate::http3::frame::{
     CANCEL_PUSH, CONTROL_STREAM, DATA, DECODER_STREAM, ENCODER_STREAM, GOAWAY, HEADERS, MAX_PUSH_ID, PUSH_PROMISE,
     PUSH_STREAM, SETTINGS,
@@ -71,8 +72,8 @@ fn servers_may_open_no_stream_for_requests() {
     assert_eq!(exchange.server.connection().streams().open(quinn_proto::Dir::Bi), None);
 }
 
-/// What a server does, with the ID of its control stream.
-type Act = Box<dyn FnOnce(&mut OddServer, quinn_proto::StreamId)>;
+/// What the server does. The second argument is its control stream.
+type Act = Box<dyn FnOnce(&mut OddServer, StreamId)>;
 
 /// Runs each case, and checks words of the fault and the error code.
 fn check(cases: Vec<(&str, u64, Act)>) {
