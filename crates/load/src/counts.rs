@@ -42,6 +42,9 @@ pub(crate) struct Counts {
     pub(crate) doubtful: u64,
     pub(crate) handshakes: u64,
     pub(crate) handshakes_resumed: u64,
+    pub(crate) handshakes_early: u64,
+    pub(crate) early_requests: u64,
+    pub(crate) early_resent: u64,
     pub(crate) handshake_bytes_sent: u64,
     pub(crate) handshake_bytes_received: u64,
 }
@@ -118,6 +121,9 @@ impl Counts {
             doubtful: self.doubtful - earlier.doubtful,
             handshakes: self.handshakes - earlier.handshakes,
             handshakes_resumed: self.handshakes_resumed - earlier.handshakes_resumed,
+            handshakes_early: self.handshakes_early - earlier.handshakes_early,
+            early_requests: self.early_requests - earlier.early_requests,
+            early_resent: self.early_resent - earlier.early_resent,
             handshake_bytes_sent: self.handshake_bytes_sent - earlier.handshake_bytes_sent,
             handshake_bytes_received: self.handshake_bytes_received - earlier.handshake_bytes_received,
         }
@@ -155,6 +161,9 @@ impl Counts {
             doubtful_answers: self.doubtful,
             handshakes: self.handshakes,
             handshakes_resumed: self.handshakes_resumed,
+            handshakes_early: self.handshakes_early,
+            early_requests: self.early_requests,
+            early_resent: self.early_resent,
             handshake_bytes_sent: self.handshake_bytes_sent,
             handshake_bytes_received: self.handshake_bytes_received,
             ..Tally::default()

@@ -43,6 +43,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
         stall_s: plan.stream.as_ref().map(|stream| stream.stall_s),
         tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
+        early_data: plan.tls.as_ref().is_some_and(|tls| tls.early_data),
         trace_share: plan.traceparent,
         turns: turns(plan, shard),
         items: items(plan, (shard, shards)),

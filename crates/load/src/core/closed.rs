@@ -94,7 +94,7 @@ impl Core {
     #[inline]
     pub(super) fn closed_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32) {
         if self.task.new_connections {
-            return self.ended(ops, conn);
+            return self.end_only_request(ops, conn);
         }
         if self.draining {
             return self.start_all_requeued(ops, conn, answers);

@@ -17,10 +17,21 @@ impl Core {
     /// on another connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));
+        if self.session_timers.is_some() {
+            // QUIC has no FIN, and no TIME_WAIT that a server could take over.
+            return self.ended_thinking(ops, conn, due_ns);
+        }
         let Some(wait_ns) = self.closing.patience_ns(now) else {
             self.close_first(ops, conn);
             return self.ended_thinking(ops, conn, due_ns);
         };
+        self.keep_until_closed(ops, conn, wait_ns);
+        self.continue_elsewhere(ops, due_ns);
+    }
+
+    /// Keeps a connection without requests for at most `wait_ns` nanoseconds, under its number. If too many connections
+    /// are kept, closes the oldest one.
+    pub(super) fn keep_until_closed<O: Ops>(&mut self, ops: &mut O, conn: u32, wait_ns: u64) {
         if self.closing.len() >= self.closing.max
             && let Some(number) = self.close_oldest(ops)
         {
@@ -29,11 +40,10 @@ impl Core {
         self.open -= 1;
         self.conns[conn as usize].state = State::Closing;
         self.closing.waiting.push_back(conn);
-        self.arm(conn, now.saturating_add(wait_ns));
-        self.continue_elsewhere(ops, due_ns);
+        self.arm(conn, ops.now().saturating_add(wait_ns));
     }
 
-    fn continue_elsewhere<O: Ops>(&mut self, ops: &mut O, due_ns: Option<u64>) {
+    pub(super) fn continue_elsewhere<O: Ops>(&mut self, ops: &mut O, due_ns: Option<u64>) {
         match &self.mode {
             _ if self.draining && !self.has_rest() || self.task.blocks.is_some() => {}
             Mode::Closed { .. } => {
@@ -54,7 +64,9 @@ impl Core {
 
     fn close_oldest<O: Ops>(&mut self, ops: &mut O) -> Option<u32> {
         let conn = self.closing.waiting.pop_front()?;
-        self.close_first(ops, conn);
+        if self.session_timers.is_none() {
+            self.close_first(ops, conn);
+        }
         self.release(ops, conn);
         Some(conn)
     }
@@ -77,15 +89,32 @@ impl Core {
         self.give_back(ops, conn);
     }
 
-    /// Handles a connection whose FIN did not come in time.
+    /// Handles a connection whose FIN did not come in time. A connection of QUIC has waited for a ticket instead.
     pub(super) fn close_left_to_client<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if !self.closing.remove(conn) {
             return self.ended(ops, conn);
         }
-        self.closing.closer = Closer::client(ops.now());
-        self.close_first(ops, conn);
+        if self.session_timers.is_none() {
+            self.closing.closer = Closer::client(ops.now());
+            self.close_first(ops, conn);
+        }
         self.release(ops, conn);
         self.give_back(ops, conn);
+    }
+
+    /// Handles received bytes of a connection that waits for its end. With TCP, only the FIN matters. A connection of QUIC
+    /// waits for a ticket, and ends when the ticket has come.
+    pub(super) fn received_while_closing<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
+        if self.session_timers.is_none() {
+            return;
+        }
+        let session = self.sessions.session(conn as usize);
+        let is_over = session.receive(bytes, &mut drop).is_err() || !session.awaits_ticket();
+        self.farewell(ops, conn);
+        if is_over && self.closing.remove(conn) {
+            self.release(ops, conn);
+            self.give_back(ops, conn);
+        }
     }
 
     fn release<O: Ops>(&mut self, ops: &mut O, conn: u32) {

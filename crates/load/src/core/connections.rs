@@ -119,21 +119,29 @@ impl Core {
             self.sclients_up(ops);
         }
         if self.sessions.session(conn as usize).ready() {
-            return self.ready(ops, conn);
+            return self.ready(ops, conn, 0);
         }
         let c = &mut self.conns[conn as usize];
         (c.state, c.began_ns) = (State::Handshaking, now);
+        if !self.early_items.is_empty() {
+            self.start_early(ops, conn);
+        }
         self.arm(conn, now.saturating_add(self.task.connect_timeout_ns));
         self.flush(ops, conn);
     }
 
-    /// Handles received bytes of the protocol's handshake. The client's last handshake bytes are sent before its first
-    /// request, so no send contains both.
+    /// Handles received bytes of the protocol's handshake. Without early data, the client's last handshake bytes are sent
+    /// before its first request, so no send contains both.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
+        // Only requests in early data can end here: their answers may arrive together with the end of the handshake.
+        let (heard, answered) = self
+            .record_completions(ops.now(), conn, |session, sink| session.receive(bytes, &mut |done| sink.done(done)));
+        self.conns[conn as usize].state = State::Handshaking;
+        self.mark_begun_answers(ops.now(), conn);
         let session = self.sessions.session(conn as usize);
-        match session.receive(bytes, &mut drop) {
+        match heard {
             Ok(progress) if !progress.close => {}
             heard => {
                 let reason = || session.explain().or_else(|| heard.err().map(|fault| fault.to_string()));
@@ -149,6 +157,10 @@ impl Core {
             return;
         }
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
+        if c.in_flight > 0 {
+            c.state = State::Busy;
+            self.arm(conn, ops.now().saturating_add(self.task.timeout_ns));
+        }
         let (resumed, limit) =
             (self.sessions.session(conn as usize).resumed(), self.sessions.session(conn as usize).stream_limit());
         self.record.stream_limit = self.record.stream_limit.into_iter().chain(limit).min();
@@ -157,15 +169,17 @@ impl Core {
         let record = &mut self.record;
         let hist = if resumed { &mut record.handshake_resumed } else { &mut record.handshake };
         if let Some(hist) = hist.as_mut().filter(|_| record.measuring) {
-            hist.record_ns(ops.now().saturating_sub(c.began_ns));
+            hist.record_ns(ops.now().saturating_sub(self.conns[conn as usize].began_ns));
         }
-        self.ready(ops, conn);
+        self.ready(ops, conn, answered);
     }
 
-    /// Handles a connection that has become ready for requests.
-    fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
-        self.conns[conn as usize].quiet_ns = ops.now();
+    /// Handles a connection that has become ready for requests. `answered` requests of its early data have ended.
+    fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32, answered: u32) {
+        let c = &mut self.conns[conn as usize];
+        c.quiet_ns = ops.now();
         match &self.mode {
+            _ if c.made > 0 => return self.ready_after_early(ops, conn, answered),
             Mode::Closed { .. } => self.closed_up(ops, conn),
             Mode::Open(_) => self.open_ready(ops, conn),
             Mode::SClients(_) => self.sclients_ready(ops, conn),
@@ -269,8 +283,12 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         // Each request that fails on an established connection counts as a failure; there may be no such request. A
         // failed handshake counts as one failure.
+        let had_early_data = !established && c.made > 0;
         let failed = if established {
             self.fail_first(ops, conn, kind)
+        } else if had_early_data {
+            self.handshake_lost_early(ops.now(), conn);
+            1
         } else {
             self.connect_lost(ops.now(), conn);
             1
@@ -281,8 +299,10 @@ impl Core {
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
-        self.retry_later(ops, conn, established, due_ns);
-        self.take_over(ops);
+        self.retry_later(ops, conn, established || had_early_data, due_ns);
+        if !had_early_data {
+            self.take_over(ops);
+        }
     }
 
     /// Counts the answers that a connection gave before it was lost. Counts the answers only if requests are in flight
@@ -370,6 +390,7 @@ impl Core {
         for conn in 0..self.conns.len() as u32 {
             match self.conns[conn as usize].state {
                 State::Connecting | State::Handshaking | State::Waiting if stays => continue,
+                State::Handshaking if self.conns[conn as usize].in_flight > 0 => continue,
                 State::Connecting => ops.close(conn),
                 State::Handshaking => {
                     self.say_goodbye(ops, conn);

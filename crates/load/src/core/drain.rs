@@ -105,7 +105,8 @@ impl Core {
         let record = &mut self.record;
         for conn in 0..self.conns.len() as u32 {
             let Conn { state, in_flight, intended_ns, .. } = self.conns[conn as usize];
-            if connects_count && matches!(state, State::Connecting | State::Handshaking) {
+            // A request in early data is in flight although the handshake is in progress.
+            if connects_count && in_flight == 0 && matches!(state, State::Connecting | State::Handshaking) {
                 waits(record, intended_ns);
             }
             if in_flight == 0 {

@@ -8,6 +8,8 @@ use super::alias::Alias;
 /// Set of requests of a load plan. All memory is allocated when the set is created.
 pub(super) struct Mix {
     next: Selection,
+    /// Request that was drawn by [`Mix::peek`] and has not started.
+    ahead: Option<u16>,
     /// Class of each request. Empty if each request is a class (kind) of its own.
     classes: Box<[u16]>,
     /// Number of request classes.
@@ -45,7 +47,7 @@ impl Mix {
             (_, Some(&last)) => usize::from(last) + 1,
             (_, None) => weights.len(),
         };
-        Self { next, classes: classes.into(), count }
+        Self { next, ahead: None, classes: classes.into(), count }
     }
 
     /// Replaces the order by the order of a recording, unless `items` is empty.
@@ -70,14 +72,34 @@ impl Mix {
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {
             Selection::One => 0,
-            Selection::Weighted(weights) => weights.draw(rng),
             Selection::Sequence(of) => (made % u64::from(*of)) as u16,
-            Selection::Recorded(items, at) => {
+            drawn => self.ahead.take().unwrap_or_else(|| drawn.draw(rng)),
+        }
+    }
+
+    /// Returns the index of the request that the next call of [`Mix::next`] with the same value of `made` will return.
+    pub(super) fn peek(&mut self, rng: &mut Rng, made: u64) -> u16 {
+        let item = self.next(rng, made);
+        if matches!(self.next, Selection::Weighted(_) | Selection::Recorded(..) | Selection::Shuffle(..)) {
+            self.ahead = Some(item);
+        }
+        item
+    }
+}
+
+impl Selection {
+    /// Draws a request, if the connections share the order of the requests.
+    #[inline]
+    fn draw(&mut self, rng: &mut Rng) -> u16 {
+        match self {
+            Self::One | Self::Sequence(_) => 0,
+            Self::Weighted(weights) => weights.draw(rng),
+            Self::Recorded(items, at) => {
                 let item = items[*at];
                 *at = (*at + 1) % items.len();
                 item
             }
-            Selection::Shuffle(round, at) => {
+            Self::Shuffle(round, at) => {
                 if *at >= round.len() {
                     rng.shuffle(round);
                     *at = 0;
@@ -106,6 +128,19 @@ mod tests {
         for one in [&[][..], &[1.0], &[0.0, 0.0], &[f64::NAN, -1.0]] {
             let mut mix = mix_of(one, &[], RequestOrder::Weighted);
             assert_eq!((mix.classes(), mix.next(&mut rng, 0)), (1, 0));
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_looked_at_comes_next() {
+        for order in [RequestOrder::Weighted, RequestOrder::Shuffle, RequestOrder::Sequence] {
+            let [mut plain, mut looked_at] = [0; 2].map(|_| mix_of(&[1.0; 7], &[], order));
+            let [mut rng, mut other] = [0; 2].map(|_| Rng::with_seed(3));
+            for made in 0..200 {
+                let expected = plain.next(&mut rng, made);
+                (0..made % 3).for_each(|_| assert_eq!(looked_at.peek(&mut other, made), expected));
+                assert_eq!(looked_at.next(&mut other, made), expected, "{order:?}");
+            }
         }
     }
 

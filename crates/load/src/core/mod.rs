@@ -18,6 +18,7 @@ mod connections;
 mod descriptors;
 mod drain;
 mod due_clock;
+mod early;
 mod fin_wait;
 mod finish;
 mod in_flight;
@@ -69,6 +70,8 @@ pub(crate) struct Core {
     takes_over: bool,
     /// For each request of the set, true if it is idempotent.
     idempotent: Box<[bool]>,
+    /// For each request of the set, true if it may be sent as early data. Empty if the load sends no early data.
+    early_items: Box<[bool]>,
     /// True if pipelined requests are sent again when the server closes their connection between two answers.
     resends_pipelined: bool,
     mix: mix::Mix,
@@ -121,6 +124,8 @@ impl Core {
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
+        let sends_early = is_timed && task.early_data && (takes_over || task.new_connections);
+        let early_items = (0..items).filter(|_| sends_early).map(|item| client.may_be_early(item)).collect();
         // In a closed loop, all connection numbers are used from the start, except the additional numbers for
         // connections that wait for a FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
@@ -138,6 +143,7 @@ impl Core {
             requeued: VecDeque::new(),
             takes_over,
             idempotent,
+            early_items,
             resends_pipelined: depth > 1 && client.resends_pipelined(),
             mix,
             turns: task.turns.clone().weighted(&client.address_weights()),
@@ -250,6 +256,8 @@ impl Core {
 
 #[cfg(test)]
 mod closing_tests;
+#[cfg(test)]
+mod early_tests;
 #[cfg(test)]
 mod ends_tests;
 #[cfg(test)]

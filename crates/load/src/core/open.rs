@@ -189,6 +189,23 @@ impl Core {
         }
     }
 
+    /// Starts waiting requests on a connection whose handshake begins, if they may be sent as early data. The connection
+    /// then no longer counts as one that will take a waiting request.
+    pub(super) fn open_start_early(&mut self, now: u64, conn: u32) {
+        let mut started = false;
+        while self.has_room(conn) && self.may_next_be_early(conn) && self.start_waiting(now, conn, true) {
+            started = true;
+        }
+        if let Some(pool) = self.pool().filter(|_| started) {
+            pool.opening -= 1;
+        }
+    }
+
+    /// Sends waiting requests on a connection that has become ready after early data.
+    pub(super) fn open_serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        self.serve_waiting(ops, conn, true);
+    }
+
     /// Handles a connection that has become ready for requests.
     pub(super) fn open_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if let Some(pool) = self.pool() {
@@ -200,7 +217,7 @@ impl Core {
     /// Handles answers on a connection.
     pub(super) fn open_answered<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.new_connections {
-            return self.ended(ops, conn);
+            return self.end_only_request(ops, conn);
         }
         let (now, used) = (ops.now(), self.used());
         let took_ns = now.saturating_sub(self.conns[conn as usize].began_ns);

@@ -13,7 +13,7 @@ use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
 
 /// Records the requests that a session reports as completed, for one connection.
-struct CompletionSink<'a> {
+pub(super) struct CompletionSink<'a> {
     record: &'a mut Record,
     requests: &'a mut InFlight,
     /// Queue of requests that will be sent again; `None` if this load never sends a request again.
@@ -29,7 +29,7 @@ struct CompletionSink<'a> {
 
 impl CompletionSink<'_> {
     #[inline]
-    fn done(&mut self, done: Done) {
+    pub(super) fn done(&mut self, done: Done) {
         // If a session reports an unknown ID by mistake, there is no request to count.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
@@ -195,7 +195,7 @@ impl Core {
         let c = &mut self.conns[conn as usize];
         c.heard = true;
         match c.state {
-            State::Closing => return,
+            State::Closing => return self.received_while_closing(ops, conn, bytes),
             State::Handshaking => return self.handshaking(ops, conn, bytes),
             _ => {}
         }
@@ -211,7 +211,7 @@ impl Core {
     /// For answers that are not yet complete, stores the time of the first byte, and records events that arrived. For
     /// an answer in one piece, nothing is stored or recorded here.
     #[inline]
-    fn mark_begun_answers(&mut self, now: u64, conn: u32) {
+    pub(super) fn mark_begun_answers(&mut self, now: u64, conn: u32) {
         let c = &mut self.conns[conn as usize];
         if c.in_flight > 0 {
             let (requests, record, timeout_ns) = (&mut self.requests, &mut self.record, self.task.timeout_ns);
@@ -331,7 +331,7 @@ impl Core {
     /// Calls a function with the session of a connection, and records the requests that the session reports as
     /// completed. Returns the result of `call`, and the number of requests that ended.
     #[inline]
-    fn record_completions<T>(
+    pub(super) fn record_completions<T>(
         &mut self,
         now: u64,
         conn: u32,

@@ -10,6 +10,7 @@ impl Core {
         self.tick(ops, conn);
         self.sessions.session(conn as usize).expect_datagrams(datagram_bytes);
         self.received(ops, conn, bytes);
+        self.count_early_data(conn);
         self.flush_unasked(ops, conn);
         self.arm_session(conn);
     }

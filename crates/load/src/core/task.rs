@@ -37,6 +37,8 @@ pub(crate) struct Task {
     pub(crate) stall_s: Option<f64>,
     /// Counts in each tenth of a second of the measured window.
     pub(crate) tenths: crate::tenths::TenthCounter,
+    /// True if requests may be sent as early data (0-RTT).
+    pub(crate) early_data: bool,
     /// Share of the requests that carry a trace context.
     pub(crate) trace_share: f64,
     /// Order in which connections use the server's addresses.

@@ -10,6 +10,9 @@ use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,
+    /// True if requests may start before the handshake is done (early data). `K` of the server then rejects them: the
+    /// session sends them again.
+    pub(super) takes_early: bool,
 }
 
 pub(super) struct TestSession {
@@ -17,6 +20,12 @@ pub(super) struct TestSession {
     leaving: bool,
     answering: bool,
     gave_reason: bool,
+    takes_early: bool,
+    /// True if the server accepted early data and has not sent `N`, a ticket.
+    awaits_ticket: bool,
+    /// Requests that were sent before the handshake was done.
+    early: Vec<u8>,
+    early_counts: proto::EarlyData,
     out: Vec<u8>,
 }
 
@@ -26,7 +35,17 @@ impl proto::Client for TestProtocol {
     type Session = TestSession;
 
     fn session(&self) -> TestSession {
-        TestSession { ready: false, leaving: false, answering: false, gave_reason: false, out: GREETING.to_vec() }
+        TestSession {
+            ready: false,
+            leaving: false,
+            answering: false,
+            gave_reason: false,
+            takes_early: self.takes_early,
+            awaits_ticket: false,
+            early: Vec::new(),
+            early_counts: proto::EarlyData::default(),
+            out: GREETING.to_vec(),
+        }
     }
 
     fn mix(&self) -> &proto::Mix {
@@ -36,6 +55,10 @@ impl proto::Client for TestProtocol {
     fn is_idempotent(&self, item: u16) -> bool {
         item == 0
     }
+
+    fn may_be_early(&self, item: u16) -> bool {
+        item == 0
+    }
 }
 
 impl Requester for TestSession {
@@ -43,8 +66,24 @@ impl Requester for TestSession {
         true
     }
 
+    fn is_timed(&self) -> bool {
+        self.takes_early
+    }
+
     fn ready(&self) -> bool {
         self.ready
+    }
+
+    fn takes_early(&self) -> bool {
+        self.takes_early && !self.ready
+    }
+
+    fn awaits_ticket(&self) -> bool {
+        self.awaits_ticket
+    }
+
+    fn take_early_data(&mut self) -> proto::EarlyData {
+        std::mem::take(&mut self.early_counts)
     }
 
     fn takes_more(&self) -> bool {
@@ -71,8 +110,12 @@ impl Requester for TestSession {
 
     fn begin(&mut self, request: Request) {
         assert!(!self.leaving, "no request where the server leaves");
-        assert!(self.ready, "no request before the handshake is done");
-        self.out.extend([b'R', request.id as u8, request.item as u8]);
+        assert!(self.ready || self.takes_early && request.item == 0, "no request before the handshake is done");
+        let bytes = [b'R', request.id as u8, request.item as u8];
+        if !self.ready {
+            self.early.extend(bytes);
+        }
+        self.out.extend(bytes);
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
@@ -96,11 +139,22 @@ impl Requester for TestSession {
         while let Some((&kind, after)) = rest.split_first() {
             rest = after;
             match (kind, after.split_first()) {
-                (b'h', _) => {
+                (b'h' | b'K', _) => {
                     self.ready = true;
                     self.out.push(b'F');
+                    let requests = self.early.len() as u64 / 3;
+                    let counts = &mut self.early_counts;
+                    if kind == b'K' {
+                        counts.resent += requests;
+                        self.out.append(&mut self.early);
+                    } else if self.takes_early {
+                        (counts.handshakes, counts.requests) = (counts.handshakes + 1, counts.requests + requests);
+                        self.awaits_ticket = true;
+                    }
+                    self.early.clear();
                 }
                 (b'M', _) => self.answering = true,
+                (b'N', _) => self.awaits_ticket = false,
                 (b'B', _) => {
                     self.gave_reason = true;
                     return Ok(Progress { close: true, ..progress });
@@ -140,5 +194,7 @@ impl Requester for TestSession {
     fn reset(&mut self) {
         (self.ready, self.leaving, self.answering, self.out) = (false, false, false, GREETING.to_vec());
         self.gave_reason = false;
+        self.awaits_ticket = false;
+        self.early.clear();
     }
 }

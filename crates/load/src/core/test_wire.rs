@@ -86,7 +86,7 @@ impl Fixture {
     /// Starts a load with this intensity. The measured window begins together with the load.
     pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
-        Self::speaking(intensity, &TestProtocol { mix })
+        Self::speaking(intensity, &TestProtocol { mix, takes_early: false })
     }
 
     /// Starts a load with this intensity and this protocol. The measured window begins together with the load.
@@ -114,6 +114,12 @@ impl Fixture {
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         let conn = self.wire.current;
         self.core.on(&mut self.wire, Completion::Received { conn, bytes });
+    }
+
+    /// Receives a datagram.
+    pub(super) fn hear_datagram(&mut self, bytes: &[u8]) {
+        let conn = self.wire.current;
+        self.core.on(&mut self.wire, Completion::Datagrams { conn, bytes, datagram_bytes: bytes.len() });
     }
 
     pub(super) fn up(&mut self) {
