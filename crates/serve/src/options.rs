@@ -52,6 +52,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("tls", "0|1", "serve over TLS, with a self-signed certificate for localhost if none is given"),
     row("tls_cert", "file", "the server's certificate chain (PEM)"),
     row("tls_key", "file", "private key of the certificate (PEM)"),
+    row("early_data", "0|1", "h3: requests of resumed connections are answered before the handshake ends (0-RTT)"),
     row("direct", "0|1", "record: reads of the file bypass the page cache (O_DIRECT)"),
     row("sync", "0|1", "record: every write reaches the disk before it is answered"),
     row("large_read_buffers", "count", "record: maximum number of concurrent reads above 4096 bytes (default 16)"),

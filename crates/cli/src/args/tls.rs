@@ -26,6 +26,9 @@ pub(crate) struct TlsArgs {
     /// Share of connections that resume a session: on, off or 50% [default: off]
     #[arg(long, value_name = "SHARE", value_parser = resume, help_heading = "TLS")]
     resume: Option<f64>,
+    /// HTTP/3 with --resume: send requests with safe methods, such as GET, before the handshake ends (0-RTT)
+    #[arg(long, help_heading = "TLS")]
+    early_data: bool,
 }
 
 impl TlsArgs {
@@ -34,7 +37,8 @@ impl TlsArgs {
         if !within(&plan.target.url) {
             anyhow::ensure!(
                 !self.any(),
-                "--cacert, --cert, --key, --insecure, --tls and --resume need a target over TLS: write https://HOST:PORT/PATH"
+                "--cacert, --cert, --key, --insecure, --tls, --resume and --early-data need a target over TLS: write \
+                 https://HOST:PORT/PATH"
             );
             return Ok(());
         }
@@ -47,6 +51,7 @@ impl TlsArgs {
             insecure: tls.insecure || self.insecure,
             version: self.tls_version.or(tls.version),
             resume: self.resume.unwrap_or(tls.resume),
+            early_data: tls.early_data || self.early_data,
             ..std::mem::take(tls)
         };
         Ok(())
@@ -65,6 +70,7 @@ impl TlsArgs {
             || self.insecure
             || self.tls_version.is_some()
             || self.resume.is_some()
+            || self.early_data
     }
 }
 

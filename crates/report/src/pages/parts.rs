@@ -53,10 +53,14 @@ fn figures(times: &Summary) -> String {
     percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99])
 }
 
-/// Returns the name of the handshake: `TLS` if TLS is all of it.
+/// Returns the name of the handshake: `TLS` if TLS is all of it. The wait for the answer to a request in early data
+/// begins with the handshake.
 fn handshake(run: &Run) -> &'static str {
-    let over_tls = run.plan.load.tls.is_some();
-    if over_tls && run.plan.load.protocol.name() == "http1" { "TLS" } else { "handshake" }
+    match &run.plan.load.tls {
+        Some(tls) if tls.early_data => "handshake (part of the wait with early data)",
+        Some(_) if run.plan.load.protocol.name() == "http1" => "TLS",
+        _ => "handshake",
+    }
 }
 
 #[cfg(test)]

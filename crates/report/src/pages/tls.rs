@@ -3,6 +3,7 @@
 use run::{CpuEstimate, HandshakeCost, Run, Trial};
 
 use crate::{Block, Cell, Col, Section, Table, Unit, Weight};
+use run::number::prose::counted;
 use run::number::{count, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -12,6 +13,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let found = run.findings.tls_handshake_cpu_us.as_ref();
     let mut rows: Vec<Vec<Cell>> = found.into_iter().flat_map(handshake).collect();
     let shown = run.picked(|p| p.loaded);
+    rows.extend(shown.and_then(early_data));
     rows.extend(shown.and_then(wire));
     if rows.is_empty() {
         return Vec::new();
@@ -50,6 +52,24 @@ fn time(told: CpuEstimate) -> String {
     let us = |us: f64| quantity(us, Unit::Micros);
     let within = told.low.zip(told.high).map(|(low, high)| format!(" ({} to {})", us(low.max(0.0)), us(high)));
     format!("{}{}", us(told.us), within.unwrap_or_default())
+}
+
+/// Returns the use of early data. Returns `None` if no request was sent as early data.
+fn early_data(trial: &Trial) -> Option<Vec<Cell>> {
+    let tally = &trial.measured.tally;
+    if tally.early_requests + tally.early_resent == 0 {
+        return None;
+    }
+    let figure = counted(tally.early_requests as f64, "request");
+    let how = match tally.early_resent {
+        0 => "sent in the first packets of resumed connections (0-RTT); the server processed all of them".into(),
+        resent => format!(
+            "sent in the first packets of resumed connections (0-RTT); {} sent again after the handshake, because the \
+             server rejected early data",
+            counted(resent as f64, "request")
+        ),
+    };
+    Some(vec![Cell::new("early data"), Cell::new(figure), Cell::new(how)])
 }
 
 /// Returns the bytes on the wire per answer, compared with the bytes of the answer itself. Returns `None` if the
@@ -105,5 +125,10 @@ mod tests {
         assert_eq!((&*text[0], &*text[3]), ("full handshake, server CPU", "resumed handshake, client CPU"));
         assert_eq!(text[7], "120 B for 100 B");
         assert!(text[8].contains("add 20 %"), "{text:?}");
+        let tally = &mut run.trials[0].measured.tally;
+        (tally.early_requests, tally.early_resent) = (90, 1);
+        let row: Vec<String> = early_data(&run.trials[0]).unwrap().into_iter().map(|cell| cell.text).collect();
+        assert_eq!((&*row[0], &*row[1]), ("early data", "90 requests"));
+        assert!(row[2].contains("1 request sent again"), "{row:?}");
     }
 }

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use proto::http3::{ServerPlan, ServerShard};
+use proto::tls::with_early_data;
 use run::ServePlan;
 use sys::{socket, udp};
 
@@ -28,6 +29,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let options = Options::new(&plan.options)?;
     refuse_options(plan)?;
     let (config, note) = tls::config(&["h3"], &options)?;
+    let config = if options.on("early_data")? { with_early_data(&config) } else { config };
     let streams = options.get::<u32>("streams")?.filter(|streams| *streams > 0).unwrap_or(STREAMS);
     let unfit = |e: proto::ProtoError| ServeError::Combination(format!("HTTP/3: {e}"));
     let shared = ServerPlan::new(config, streams).map_err(unfit)?;
