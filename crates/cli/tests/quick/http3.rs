@@ -69,6 +69,36 @@ fn a_resumed_handshake_is_counted_apart() {
     );
 }
 
+/// Each request has its own connection. The test request of the load has no session to resume.
+#[test]
+fn early_data_is_counted_apart_and_exact() {
+    let _alone = alone();
+    let more = ["--new-connections", "--resume", "on", "--early-data"];
+    for accepts in [true, false] {
+        let server = serve(if accepts { &["--option", "early_data=1"] } else { &[] });
+        let run = load(&format!("h3://{}/", server.addr), &more);
+        let counts =
+            ["completed", "handshakes", "handshakes_resumed", "handshakes_early", "early_requests", "early_resent"];
+        let [completed, handshakes, resumed, early, requests, resent] = counts.map(|count| total(&run, count));
+        assert_eq!(run["trials"][0]["errors"], value!({}));
+        let about = format!("{completed} {handshakes} {resumed} {early} {requests} {resent}");
+        match accepts {
+            // The first three connections have no session to resume.
+            true => assert!(early > handshakes / 2 && early <= resumed && requests == early && resent == 0, "{about}"),
+            false => assert!(resumed > 0 && early + requests + resent == 0, "{about}"),
+        }
+        assert_eq!(server.stop().1, completed, "{about}");
+    }
+    let refused = |args: &[&str], words: &str| {
+        let output = loadline(binary!(), &[args, &["--early-data", "--duration", "100ms"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains("--early-data") && said.contains(words), "{said}");
+    };
+    refused(&["load", "https://127.0.0.1:1/", "--resume", "on"], "only HTTP/3 has early data");
+    refused(&["load", "h3://127.0.0.1:1/"], "give --resume, too");
+    refused(&["load", "http://127.0.0.1:1/"], "over TLS");
+}
+
 #[test]
 fn what_a_user_did_wrong_is_said() {
     let _alone = alone();

@@ -146,3 +146,49 @@ fn the_words_of_a_server_that_closes_a_connection_are_told() {
     let run = load(&format!("https://{}/close", server.addr), &[]).to_string();
     assert!(run.contains("H3_INTERNAL_ERROR (0x102)") && run.contains("the disk is full"), "{run}");
 }
+
+/// The server ends each connection after about twenty requests. It does not count requests that it does not process.
+#[test]
+fn requests_that_a_goaway_leaves_unprocessed_are_sent_again() {
+    let _alone = alone();
+    let Some(server) = Aioquic::start("GOAWAY of aioquic") else { return };
+    let mut seen = 0;
+    for more in [&["--streams", "10"][..], &["--rate", "200", "--streams", "10"]] {
+        let more = if more.contains(&"--rate") { more.to_vec() } else { [more, &["--connections", "3"]].concat() };
+        let mut args = vec!["load", "", "--http3", "--insecure", "--duration", "1s", "--warmup", "0s"];
+        let url = format!("https://{}/goaway", server.addr);
+        args[1] = &url;
+        args.extend(&more);
+        let run = json(binary!(), &args);
+        seen += completed(&run, 3000, &more);
+        assert_eq!(server.asked(seen), seen, "{more:?}");
+        assert!(total(&run, "handshakes") > 3, "{more:?}: {}", run["trials"][0]["tally"]);
+        // With a fixed rate, there may be only one request at a time.
+        let unprocessed = run["trials"][0]["unprocessed"].as_u64().unwrap_or(0);
+        assert!(unprocessed > 0 || more.contains(&"--rate"), "{}", run["trials"][0]);
+    }
+}
+
+/// Each request has its own connection, and most connections resume a session.
+#[test]
+fn early_data_of_aioquic_and_caddy_is_counted_exactly() {
+    let _alone = alone();
+    let more = ["--new-connections", "--resume", "on", "--early-data"];
+    if let Some(server) = Aioquic::start("early data of aioquic") {
+        let run = load(&format!("https://{}/page", server.addr), &more);
+        let requests = completed(&run, 3000, &more);
+        assert_eq!(server.asked(requests), requests);
+        let [early, resumed, resent] =
+            ["early_requests", "handshakes_resumed", "early_resent"].map(|count| run["trials"][0][count].as_u64());
+        assert!(early.is_some_and(|early| early > 5 && Some(early) <= resumed), "{early:?} {resumed:?} {resent:?}");
+    }
+    if !has("early data of Caddy", "caddy") || !has("early data of Caddy", "openssl") {
+        return;
+    }
+    let Some(server) = caddy() else { return };
+    let log = server.dir.path().join("access");
+    let run = load(&format!("https://localhost:{}/page", server.addr.port()), &more);
+    let requests = completed(&run, 50_000, &more) as usize;
+    let lines = || std::fs::read_to_string(&log).ok().map(|text| text.lines().count()).filter(|n| *n >= requests);
+    assert_eq!(eventually(lines), requests);
+}

@@ -29,6 +29,7 @@ mod har;
 mod held_connections;
 mod hosts;
 mod http2_peers;
+mod http3_load;
 mod http3_peers;
 mod interrupts;
 mod io_models;
