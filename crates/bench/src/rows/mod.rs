@@ -150,6 +150,14 @@ pub(crate) const ROWS: &[Row] = &[
         Some(AtMost(0.70)),
         transports::http2,
     ),
+    row(
+        "http3-cpu",
+        "CPU us per request of `load --http3` over that of `load --http2` without TLS",
+        AtMost(3.0),
+        None,
+        transports::http3,
+    ),
+    row("http3-cpu-oha", "CPU us per request of `load --http3` over oha's", AtMost(0.80), None, transports::http3_oha),
     row("redis-cpu", "CPU us per PING of `load` over redis-benchmark's", AtMost(0.70), None, transports::redis),
     row("postgres-cpu", "CPU us per SELECT 1 of `load` over pgbench's", AtMost(0.80), None, transports::postgres),
     row(

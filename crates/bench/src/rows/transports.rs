@@ -1,11 +1,11 @@
 //! Compares the CPU time of loadline's generator with the CPU time of the usual load generator for each protocol: TLS,
-//! HTTP/2, Redis and PostgreSQL. Both programs of a row load the same server.
+//! HTTP/2, HTTP/3, Redis and PostgreSQL. Both programs of a row load the same server.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use testkit::{Postgres, SetupError, postgres_program};
+use testkit::{Postgres, ServedOverUdp, SetupError, postgres_program};
 
 use super::generator::{SECONDS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
@@ -55,6 +55,36 @@ pub(crate) fn http2(rounds: usize) -> Result<Compared> {
         Ok(us / before(&text, "requests:")?)
     };
     interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
+}
+
+/// Compares HTTP/3 with HTTP/2, both with loadline: 16 connections with 10 streams each.
+pub(crate) fn http3(rounds: usize) -> Result<Compared> {
+    let (server, h2) = (serve_h3()?, programs::serve("h2", &[])?);
+    let (url, h2_url) = (format!("h3://{}/", server.addr), format!("http://{}/", h2.addr));
+    let connections = ["--connections", "16", "--streams", "10"];
+    let ours = || ours(&url, &[&["--insecure"], &connections[..]].concat());
+    interleave(rounds, "us", ours, || self::ours(&h2_url, &[&["--http2"], &connections[..]].concat()))
+}
+
+/// Compares loadline with oha (built with its feature `http3`) over HTTP/3: 16 connections with 10 streams each.
+pub(crate) fn http3_oha(rounds: usize) -> Result<Compared> {
+    programs::find("oha")?;
+    let server = serve_h3()?;
+    let (ours_url, oha_url) = (format!("h3://{}/", server.addr), format!("https://{}/", server.addr));
+    let oha = || {
+        let (connections, requests) = (["-c", "16", "-p", "10"], REQUESTS.to_string());
+        let args = [&["--no-tui", "--insecure", "--http-version", "3"], &connections[..], &["-n", &requests, &oha_url]];
+        let (text, us) = peer("oha", &args.concat())?;
+        Ok(us / before(&text, "[200]")?)
+    };
+    interleave(rounds, "us", || ours(&ours_url, &["--insecure", "--connections", "16", "--streams", "10"]), oha)
+}
+
+/// Starts `loadline serve h3` on the server's CPU.
+fn serve_h3() -> Result<ServedOverUdp> {
+    let mut command = programs::pinned(SERVER_CPU, &programs::loadline()?);
+    command.args(["serve", "h3"]);
+    Ok(ServedOverUdp::start(command))
 }
 
 /// Compares loadline with redis-benchmark: PING over 50 connections.
