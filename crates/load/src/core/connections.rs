@@ -300,6 +300,7 @@ impl Core {
         self.forget_requests(ops.now(), conn);
         self.close(ops, conn);
         self.retry_later(ops, conn, established || had_early_data, due_ns);
+        // Requests of early data wait for the connect that was just scheduled, because other handshakes may fail, too.
         if !had_early_data {
             self.take_over(ops);
         }
