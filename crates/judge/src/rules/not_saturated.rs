@@ -14,6 +14,7 @@ use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{ALL_ANSWERED, FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
 use crate::view::View;
+use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
     id: "not-saturated",
@@ -39,6 +40,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(failing) = facts.failing {
         let why = breach(failing, &facts.limits).map_or_else(|| "a limit was exceeded".into(), |breach| words(&breach));
         return Verdict::RuledOut(format!("at {} {why}", offered(facts.run, failing)));
+    }
+    if let Some(queue) = waits::queue_inside(&facts.waits) {
+        return Verdict::RuledOut(queue.sentence.clone());
     }
     let kept = match &trial.intensity {
         Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,

@@ -120,8 +120,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
             Ok(None)
         }
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
-        // rate.
-        Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
+        // rate. A sweep that ended early may not have had two steps beyond this limit.
+        Plateau::Grows | Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
     }
@@ -223,7 +223,22 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
 #[cfg(test)]
 mod tests {
     use crate::planted::{PlantedRun, Who};
-    use run::Bottleneck;
+    use run::{Bottleneck, FutexKind};
+
+    /// The sweep ended early, at 9 clients, because its time was spent. At 9 clients, requests waited for one lock.
+    #[test]
+    fn a_queue_seen_at_the_last_step_of_a_growing_sweep_is_the_limit() {
+        let last = |is_seen: bool| {
+            let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                let waits = Box::new(crate::waits::tests::locked(FutexKind::OwnedMutex));
+                t.server.iter_mut().filter(|_| is_seen && p.n >= 9.0).for_each(|s| s.waits = Some(waits.clone()));
+            };
+            PlantedRun::new(20_000.0, 245.0).steps(&[1, 2, 9]).rates(&[]).change(change).verdict()
+        };
+        let (seen, unseen) = (last(true), last(false));
+        assert_eq!((seen.id.as_str(), unseen.id.as_str()), ("server-concurrency", "not-saturated"), "{seen:#?}");
+        assert!(seen.sentence.contains("wait for one lock"), "{}", seen.sentence);
+    }
 
     /// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version reported
     /// "0.05 requests at a time".
