@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (part.cpu_us.0 + part.cpu_us.1) / 1e6 / s,
     );
     for (name, hist) in &part.histograms {
-        let h = run::Summary::of(&hist);
+        let h = run::Summary::of(hist);
         println!("{name:12} n {} mean {:.1} p50 {:.1} p99 {:.1} max {:.1} us", h.count, h.mean, h.p50, h.p99, h.max);
     }
     println!("notes {:?}", part.notes);

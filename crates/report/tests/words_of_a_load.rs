@@ -80,7 +80,8 @@ fn around(text: &str, word: &str) -> Option<String> {
 
 #[test]
 fn a_load_has_no_capacity_and_no_objective_that_nobody_gave() {
-    let changes: [(&str, fn(&mut Run)); 6] = [
+    type Change = (&'static str, fn(&mut Run));
+    let changes: [Change; 6] = [
         ("as it is", |_| {}),
         ("with a few refusals", |run| refuse(run, 0.03)),
         ("with refusals only", |run| refuse(run, 1.0)),

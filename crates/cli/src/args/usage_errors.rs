@@ -159,6 +159,10 @@ mod tests {
             let error = parsed(line).unwrap_err();
             assert!(error.contains(says) && !error.contains("-- -"), "{line}: {error}");
         }
+    }
+
+    #[test]
+    fn misspelt_flags_and_missing_commands_are_answered() {
         let typo = parsed("load http://h/ --conections 3").unwrap_err();
         assert!(typo.contains("'--connections'") && !typo.contains("-- -"), "{typo}");
         for (line, says) in [

@@ -12,6 +12,7 @@ use run::{HttpPlan, Protocol, TlsPlan};
 
 use self::pair::{Pair, client_of, ended, insecure};
 use super::ClientPlan;
+use crate::Which;
 use crate::tls::self_signed;
 use crate::{Client, Fault, Outcome, Progress, Request, Requester};
 
