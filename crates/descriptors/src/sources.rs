@@ -47,11 +47,7 @@ pub fn from_files(sources: Sources<'_>) -> Result<Types, TypesError> {
 fn set_in(path: &str) -> Result<Vec<FileDescriptorProto>, TypesError> {
     let unreadable = |error| TypesError::Unreadable { path: path.into(), error };
     let no_set = |why: String| TypesError::NoSet { path: path.into(), why };
-    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > MAX_SET_BYTES {
-        return Err(no_set(format!("it has {bytes} bytes, and at most {MAX_SET_BYTES} are read")));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = run::read_bounded(Path::new(path), MAX_SET_BYTES).map_err(unreadable)?;
     let set = FileDescriptorSet::decode(&bytes[..]).map_err(|error| no_set(words(&error.to_string())))?;
     if set.file.is_empty() { Err(no_set("it has no file".into())) } else { Ok(set.file) }
 }

@@ -89,7 +89,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     if logs.len() < repeats.len() {
         // If some repeat found no rate that meets the objective, the capacity has no interval.
         (capacity.low, capacity.high) = (None, None);
-        capacity.method += &format!("; only {} of {} repeats held the objective", logs.len(), repeats.len());
+        capacity.method += &format!("; only {} of {} repeats kept the limits", logs.len(), repeats.len());
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };

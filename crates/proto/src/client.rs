@@ -224,7 +224,7 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);
     }
-    let read = std::fs::read(Path::new(path));
+    let read = run::read_bounded(Path::new(path), run::MAX_REQUEST_FILE_BYTES);
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 

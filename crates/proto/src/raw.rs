@@ -129,6 +129,10 @@ impl Requester for ClientSession {
         (is_surplus && self.plan.greeting.is_none()).then(|| words.into())
     }
 
+    fn is_answering(&self) -> Option<bool> {
+        (self.received > 0).then_some(true)
+    }
+
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.received > 0 {
             begun(Which::Oldest, 0);

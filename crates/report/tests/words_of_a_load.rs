@@ -4,15 +4,15 @@
 #![allow(clippy::unwrap_used)]
 
 use judge::planted::PLANTED;
-use loadline_report::{FORMS, Style, brief, render};
+use loadline_report::{FORMS, ReportError, Style, brief, render};
 use run::{Objective, Run, Stage, TrialKind};
 use serde_json::Value;
 
 /// Makes the report of a user's load from a run with a planted cause. The load is the trial of the sweep with this
-/// index, counted from the end.
+/// index, counted from the end. Without a sweep, the load is the last trial.
 fn load(mut run: Run, from_end: usize) -> Run {
     let sweep: Vec<usize> = (0..run.trials.len()).filter(|i| run.trials[*i].kind == TrialKind::Sweep).collect();
-    let at = sweep[sweep.len().saturating_sub(1 + from_end)];
+    let at = sweep.get(sweep.len().saturating_sub(1 + from_end)).copied().unwrap_or(run.trials.len() - 1);
     run.trials = vec![run.trials.swap_remove(at)];
     run.trials[0].kind = TrialKind::Fixed;
     (run.command, run.plan.command) = ("loadline load http://10.0.0.2/".into(), "load".into());
@@ -46,10 +46,11 @@ fn repeat(run: &mut Run) {
     run.trials = (0..3).map(|repeat| run::Trial { repeat, ..trial.clone() }).collect();
 }
 
-/// Returns the texts of a run's findings in JSON. The names of fields are the same for all commands.
+/// Returns the sentences of a run's findings in JSON. Names of fields and of values, which are single words, are the same
+/// for all commands.
 fn texts(value: &Value, texts: &mut Vec<String>) {
     match value {
-        Value::String(text) => texts.push(text.clone()),
+        Value::String(text) if text.contains(' ') => texts.push(text.clone()),
         Value::Array(all) => all.iter().for_each(|value| self::texts(value, texts)),
         Value::Object(all) => all.values().for_each(|value| self::texts(value, texts)),
         _ => {}
@@ -58,15 +59,18 @@ fn texts(value: &Value, texts: &mut Vec<String>) {
 
 fn forms(run: &Run) -> Vec<(&'static str, String)> {
     let style = Style { width: 120, color: false, ascii: false };
-    let made = FORMS.iter().map(|form| {
-        let text = render(form.name, run, &style).unwrap();
+    let made = FORMS.iter().filter_map(|form| {
+        let text = match render(form.name, run, &style) {
+            Err(ReportError::NoStacks) => return None,
+            made => made.unwrap(),
+        };
         if form.name != "json" {
-            return (form.name, text);
+            return Some((form.name, text));
         }
         let findings = serde_json::from_str::<Value>(&text).unwrap()["findings"].take();
         let mut all = Vec::new();
         texts(&findings, &mut all);
-        (form.name, all.join("\n"))
+        Some((form.name, all.join("\n")))
     });
     made.chain([("brief", brief(run, &style, 60))]).collect()
 }

@@ -7,6 +7,7 @@
 
 mod arena;
 mod bounded;
+mod bounded_read;
 mod figure;
 mod findings;
 pub mod number;
@@ -34,6 +35,7 @@ pub use arena::state::{
     ARENA_FORMAT, ArenaAnswer, ArenaBuild, ArenaPlace, ArenaSearch, ArenaState, ArenaTurn, MAX_ARENA_ROUNDS,
     MAX_ARENA_TURNS,
 };
+pub use bounded_read::{MAX_REQUEST_FILE_BYTES, read_bounded};
 pub use findings::Findings;
 pub use findings::bottleneck::{
     BOTTLENECKS, Bottleneck, BottleneckSpec, Caveat, Counted, Evidence, Margin, NextBottleneck, RuledOut, bottleneck,

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use super::spec::{Access, Mode, ProcessSpec, Spread, ThreadSpec, Workload};
 use super::{Result, WorkloadError, access};
 
+/// Maximum size of one file of a script, bytes.
+const MAX_SCRIPT_BYTES: u64 = 16 << 20;
+
 /// Reads a `.SCR` file and the files that it names, for a trial of `seconds` seconds. Calls `note` for each code file
 /// that does not exist and is therefore ignored.
 pub fn read_script(path: &Path, seconds: f64, mut note: impl FnMut(String)) -> Result<Workload> {
@@ -28,7 +31,9 @@ struct Line {
 
 fn lines(path: &Path) -> Result<Vec<Line>> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(access("read", &name, "name a script that exists"))?;
+    let bytes =
+        run::read_bounded(path, MAX_SCRIPT_BYTES).map_err(access("read", &name, "name a script that exists"))?;
+    let text = String::from_utf8_lossy(&bytes);
     let split = |(at, line): (usize, &str)| Line {
         number: at + 1,
         words: line.split('#').next().unwrap_or("").split_whitespace().map(String::from).collect(),

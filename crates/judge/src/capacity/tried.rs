@@ -133,7 +133,7 @@ impl<'f, 'a> Tried<'f, 'a> {
             (Some(_), Some(p)) => pooled_method(p),
             (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
             (None, _) => format!(
-                "even the lowest load that was tried, {} offered, broke the objective; the rate is what it completed",
+                "even the lowest load that was tried, {} offered, broke a limit; the rate is what it completed",
                 rate(trial.rates.offered_rate)
             ),
         }

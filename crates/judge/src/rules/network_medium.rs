@@ -201,7 +201,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         f64::max(full * (ONE_SIGN + FURTHER_SIGN * held as f64), busy * (INDIRECT + FURTHER_SIGN * held as f64));
     if ours && medium.is_some() && confidence >= HINT {
         let evidence = medium.map(|m| m.evidence).into_iter().chain(rising).chain(laws).collect();
-        let sentence = format!("the link is full: {} of its capacity used", percent(share));
+        let sentence = format!("the link is full: {} of its bandwidth used", percent(share));
         return Verdict::Binds { confidence, sentence, evidence };
     }
     if let Some((confidence, sentence, first)) = outside(facts, trial) {

@@ -2,6 +2,7 @@
 //! names, and sends their contents with the task.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use run::LoadPlan;
 
@@ -29,7 +30,7 @@ pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabE
                 "at most {MAX_BYTES} bytes of files are sent to each host; name a shorter one, or generate the load on this host"
             ));
         }
-        match std::fs::read(&path) {
+        match run::read_bounded(Path::new(&path), (MAX_BYTES - bytes) as u64) {
             Ok(read) => {
                 bytes += read.len();
                 files.insert(path, run::to_base64(&read));

@@ -2,7 +2,7 @@
 //! integral of requests in flight over time, cover only the measured window.
 
 mod closes;
-mod hung_ages;
+mod edge_ages;
 mod part;
 mod pieces;
 mod streams;
@@ -12,7 +12,7 @@ mod window;
 use proto::{Done, Fault, Outcome, Requester};
 use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, UnansweredTimes};
 
-use self::hung_ages::HungAges;
+use self::edge_ages::EdgeAges;
 use self::pieces::PieceTimes;
 pub(crate) use self::streams::StreamRecord;
 use crate::addresses::Addresses;
@@ -87,7 +87,10 @@ pub(crate) struct Record {
     carried_in: Hist,
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if no request was in
     /// flight during the whole window.
-    hung: Option<Box<HungAges>>,
+    hung: Option<Box<EdgeAges>>,
+    /// Ages of the requests whose first byte had arrived when a window began or ended. Their time to the first byte is
+    /// no longer open. `None` if there are none.
+    begun: Option<Box<EdgeAges>>,
     /// Times of unanswered requests, measured from their send. Recorded only if `service` is recorded.
     service_unanswered: UnansweredTimes,
     /// Time from the establishment of a connection until it is ready for requests. `None` if the protocol has no
@@ -156,6 +159,7 @@ impl Record {
             under_way: Hist::new(),
             carried_in: Hist::new(),
             hung: None,
+            begun: None,
             service_unanswered: UnansweredTimes::default(),
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),

@@ -51,6 +51,8 @@ impl Record {
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());
         let ages = [("under_way", self.under_way), ("carried_in", self.carried_in)].into_iter().filter(|_| has_ages);
+        let begun = self.begun.filter(|_| has_ages).map(|begun| *begun).into_iter();
+        let begun = begun.flat_map(|ages| [("under_way_begun", ages.under_way), ("carried_in_begun", ages.carried_in)]);
         let of_pieces = self.pieces.into_hists(&self.response, &service);
         let always = [
             ("response", self.response),
@@ -61,7 +63,7 @@ impl Record {
         ];
         let always =
             always.into_iter().chain(of_pieces).chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
-        let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter();
+        let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter().chain(begun);
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
         let (streams, of_streams) = self.streams.map(|streams| streams.into_part()).unzip();
         let rare = rare.chain(of_streams.into_iter().flatten());

@@ -86,6 +86,35 @@ fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     assert!(summary.at_least.contains(run::SummaryFigure::P99), "{summary:?}");
 }
 
+/// A hundred answers took 100 ns each. The first bytes of 20 longer answers came early, but their last bytes came only
+/// after the window or had not come at its end.
+#[test]
+fn a_request_whose_first_byte_has_arrived_is_not_open_for_the_time_to_the_first_byte() {
+    let request = |at_ns, first_byte_ns| InFlightRequest {
+        start: Start { intended_ns: at_ns, sent_ns: at_ns },
+        first_byte_ns,
+        ..InFlightRequest::default()
+    };
+    let part = |first_byte_ns: fn(u64) -> u64| {
+        let mut r = Record::new(0, RecordOptions::default());
+        r.enter(Phase::Measure, 10_000);
+        (0..100).for_each(|n| r.ended(20_000 + n, 0, &request(19_900 + n, 0), Done::OLDEST));
+        r.ended(15_000, 0, &request(5_000, first_byte_ns(5_000)), Done::OLDEST);
+        (0..20).for_each(|n| r.request_under_way(90_000, &request(30_000 + n, first_byte_ns(30_000 + n))));
+        r.request_under_way(90_000, &request(4_000, first_byte_ns(4_000)));
+        r.enter(Phase::Drain, 90_000);
+        r.request_hung(&request(4_000, first_byte_ns(4_000)));
+        r.part(95_000, Offered::Sent)
+    };
+    let first_byte = |part: &run::LoadPart| run::answer_summary(&part.histograms, run::AnswerTime::FirstByte, 0);
+    let (begun, waiting) = (part(|at_ns| at_ns + 100), part(|_| 0));
+    let (early, late) = (first_byte(&begun), first_byte(&waiting));
+    assert!(early.p90 < 0.2 && !early.at_least.contains(run::SummaryFigure::P90), "{early:?}");
+    assert!(late.p90 > 10.0 && late.at_least.contains(run::SummaryFigure::P90), "{late:?}");
+    let whole = [&begun, &waiting].map(|part| run::response_summary(&part.histograms, 0));
+    assert!(whole[0] == whole[1] && whole[0].at_least.contains(run::SummaryFigure::P90), "{whole:?}");
+}
+
 /// Unanswered requests are recorded for their request class. In an open loop, the waiting time of a request is recorded
 /// twice: from its due time, and from its send time.
 #[test]

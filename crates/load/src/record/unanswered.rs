@@ -6,6 +6,7 @@ use std::ops::Range;
 use run::{CoarseHist, UnansweredTimes};
 
 use super::Record;
+use super::edge_ages::EdgeAges;
 use crate::class_times::rounded;
 use crate::core::InFlightRequest;
 
@@ -51,6 +52,10 @@ impl Record {
         let age = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
         self.each_time(request, |times, start_ns| *times.under_way.entry(age(start_ns)).or_default() += 1);
         self.carry_in_others(request);
+        if request.first_byte_ns != 0 {
+            let edges = self.begin.at_ns..now_ns;
+            record_ages(self.begun.get_or_insert_default(), edges, request.start.intended_ns);
+        }
     }
 
     /// Records the age of a request without a complete answer at the end of the measured window. The request was sent,
@@ -76,6 +81,13 @@ impl Record {
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
+        if let (Some(begun), true) = (&mut self.begun, request.first_byte_ns != 0 && !edges_ns.is_empty()) {
+            let mut hung = EdgeAges::default();
+            record_ages(&mut hung, edges_ns.clone(), request.start.intended_ns);
+            if !hung.carried_in.is_empty() {
+                begun.take_back(&hung);
+            }
+        }
         self.each_time(request, |times, start_ns| {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
@@ -105,6 +117,10 @@ impl Record {
         self.carry_in(request.start.intended_ns);
         if request.start.intended_ns < self.begin.at_ns {
             self.carry_in_others(request);
+            if (1..self.begin.at_ns).contains(&request.first_byte_ns) {
+                let age_ns = self.begin.at_ns - request.start.intended_ns;
+                self.begun.get_or_insert_default().carried_in.record_ns(age_ns);
+            }
         }
     }
 
@@ -137,6 +153,14 @@ impl Record {
         if self.service.is_some() {
             record(&mut self.service_unanswered, request.start.sent_ns);
         }
+    }
+}
+
+/// Records the age of a request at the end of a window, and at its start if the request began before the window.
+fn record_ages(ages: &mut EdgeAges, edges_ns: Range<u64>, intended_ns: u64) {
+    ages.under_way.record_ns(edges_ns.end.saturating_sub(intended_ns));
+    if intended_ns < edges_ns.start {
+        ages.carried_in.record_ns(edges_ns.start - intended_ns);
     }
 }
 

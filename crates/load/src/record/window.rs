@@ -29,6 +29,7 @@ impl Record {
                     .chain(self.handshake_resumed.as_mut())
                     .for_each(Hist::clear);
                 self.pieces.clear();
+                self.begun = None;
                 self.classes.open();
                 self.streams.iter_mut().for_each(|streams| streams.open());
                 self.addresses.open();

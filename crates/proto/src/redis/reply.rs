@@ -56,6 +56,12 @@ impl Reader {
                     let room = EXAMINED_BYTES.saturating_sub(self.error.len()).min(n);
                     self.error.extend_from_slice(&rest[..room]);
                 }
+                for (left, byte) in [(2, b'\r'), (1, b'\n')] {
+                    let at = self.string.checked_sub(left).and_then(|at| rest[..n].get(usize::try_from(at).ok()?));
+                    if at.is_some_and(|found| *found != byte) {
+                        return Err(Fault::Malformed("a string of RESP does not end where its length says"));
+                    }
+                }
                 *rest = &rest[n..];
                 self.string -= n as u64;
                 if self.string == 0 && self.element() {
@@ -222,6 +228,18 @@ mod tests {
                     while reader.next(&mut piece).unwrap().is_some() {}
                 }
                 assert_eq!(reader.error(), words.as_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn a_string_ends_with_a_line_end_wherever_it_is_cut() {
+        for cut in 1..12 {
+            assert_eq!(kinds(b"$5\r\nhello\r\n$0\r\n\r\n", cut).unwrap(), [Kind::Good; 2]);
+            for wrong in
+                [&b"$5\r\nhelloXX"[..], b"$5\r\nhello\rX", b"$0\r\nX\n", b"*1\r\n$1\r\nabcd", b"!3\r\nERROR\r\n"]
+            {
+                assert!(kinds(wrong, cut).is_err(), "{wrong:?} in pieces of {cut}");
             }
         }
     }

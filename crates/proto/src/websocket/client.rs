@@ -9,6 +9,7 @@ use super::answers::{AnswerFinder, AnswerRule, Found};
 use super::frame::{self, Piece, Reader};
 use super::handshake::{check_accepted, key};
 use super::mask;
+use super::text::TextCheck;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::SendBuffer;
@@ -89,6 +90,7 @@ impl Client for ClientPlan {
             outstanding: 0,
             reader: Reader::new(false),
             bytes: 0,
+            text: TextCheck::default(),
             answers: AnswerFinder::default(),
         };
         session.reset();
@@ -118,6 +120,7 @@ pub struct ClientSession {
     reader: Reader,
     /// Number of bytes of the current message that have arrived.
     bytes: u64,
+    text: TextCheck,
     answers: AnswerFinder,
 }
 
@@ -193,7 +196,8 @@ impl Requester for ClientSession {
         let mut progress = Progress::default();
         while let Some(piece) = self.reader.next(&mut rest)? {
             match piece {
-                Piece::Data { head, bytes, ends, .. } => {
+                Piece::Data { head, from, bytes, ends } => {
+                    self.text.piece(head, from, bytes, ends)?;
                     self.bytes += bytes.len() as u64;
                     self.answers.piece(&self.plan.answer_rule, bytes);
                     if !(ends && head.fin) {
@@ -256,6 +260,7 @@ impl Requester for ClientSession {
         self.reader.reset();
         (self.open, self.over, self.refusal) = (false, false, None);
         self.answers.clear();
+        self.text = TextCheck::default();
         (self.to_send, self.sent, self.begun, self.outstanding, self.bytes) = (0, 0, 0, 0, 0);
     }
 }

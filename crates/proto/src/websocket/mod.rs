@@ -8,6 +8,7 @@ mod handshake;
 mod ids;
 mod mask;
 mod spec;
+mod text;
 
 mod server;
 #[cfg(test)]

@@ -75,7 +75,8 @@ fn request(target: &Target<'_>, folder: &Path) -> Result<Found, (usize, String)>
     for (number, line) in rest {
         if let Some(name) = line.strip_prefix('@') {
             let path = folder.join(name);
-            let body = std::fs::read(&path).map_err(|e| (*number, format!("cannot read {}: {e}", path.display())))?;
+            let read = run::read_bounded(&path, run::MAX_REQUEST_FILE_BYTES);
+            let body = read.map_err(|e| (*number, format!("cannot read {}: {e}", path.display())))?;
             request.set_body(&body);
             continue;
         }

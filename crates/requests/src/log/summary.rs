@@ -9,6 +9,11 @@ use run::number::{number, prose::counted, span};
 const TOP: usize = 5;
 /// Maximum number of parts of the log for which the summary gives rates. All parts except the last are equally long.
 const SPANS: usize = 12;
+/// Maximum length of a log for which the requests of each second are counted, seconds: 31 days. The counts take 21 MB. A
+/// log with a wrong time may seem to cover decades.
+const MAX_COUNTED_SECONDS: u64 = 31 * 86_400;
+/// Minimum number of requests for which loadline estimates the Hurst parameter.
+const MIN_HURST_REQUESTS: u64 = 128;
 /// Minimum length of a log for which loadline estimates the Hurst parameter, seconds.
 const MIN_HURST_SECONDS: usize = 128;
 
@@ -70,18 +75,27 @@ impl Summary {
         self.skew = requests.iter().take(tenth).map(|r| r.weight).sum::<f64>() / all.max(1.0);
         let Some(&(last, _)) = times.last() else { return };
         self.timed = times.len() as u64;
-        let mut seconds = vec![0.0; (last / 1_000_000) as usize + 1];
-        times.iter().for_each(|(at, _)| seconds[(at / 1_000_000) as usize] += 1.0);
         let n = times.len() as f64;
+        let all_seconds = last / 1_000_000 + 1;
         self.covered_s = match self.whole_seconds {
-            true => seconds.len() as f64,
+            true => all_seconds as f64,
             false => last as f64 / 1e6 * n / (n - 1.0).max(1.0),
         };
-        let mean = n / seconds.len() as f64;
-        self.peak = seconds.iter().copied().fold(0.0, f64::max) / mean.max(f64::MIN_POSITIVE);
-        let width = seconds.len().div_ceil(SPANS);
-        self.rates = seconds.chunks(width).map(|span| span.iter().sum::<f64>() / span.len() as f64).collect();
-        self.hurst = hurst(&seconds);
+        let busiest = times.chunk_by(|a, b| a.0 / 1_000_000 == b.0 / 1_000_000).map(<[_]>::len).max().unwrap_or(0);
+        self.peak = busiest as f64 * all_seconds as f64 / n;
+        self.rates = rates(times, all_seconds);
+        self.hurst = self.hurst_of(times, all_seconds);
+    }
+
+    /// Returns the Hurst parameter of the times. Returns `None` if there are too few requests, or if the log covers too
+    /// much or too little time.
+    fn hurst_of(&self, times: &[(u64, u16)], all_seconds: u64) -> Option<f64> {
+        if self.timed < MIN_HURST_REQUESTS || all_seconds > MAX_COUNTED_SECONDS {
+            return None;
+        }
+        let mut seconds = vec![0.0; all_seconds as usize];
+        times.iter().for_each(|(at, _)| seconds[(at / 1_000_000) as usize] += 1.0);
+        hurst(&seconds)
     }
 
     /// Returns the summary in sentences.
@@ -126,6 +140,15 @@ impl Summary {
         said.push(format!("most frequent: {}", list(top.collect())));
         said
     }
+}
+
+/// Returns the requests per second in each of at most [`SPANS`] parts of a log of `all_seconds` seconds.
+fn rates(times: &[(u64, u16)], all_seconds: u64) -> Vec<f64> {
+    let width = all_seconds.div_ceil(SPANS as u64);
+    let mut rates = vec![0.0; all_seconds.div_ceil(width) as usize];
+    times.iter().for_each(|(at, _)| rates[(at / 1_000_000 / width) as usize] += 1.0);
+    (0..).zip(&mut rates).for_each(|(part, rate): (u64, _)| *rate /= width.min(all_seconds - part * width) as f64);
+    rates
 }
 
 /// Returns the sentence about requests that have no usable time.
@@ -210,6 +233,21 @@ mod tests {
         assert_eq!(of(false, &[0, 500_000]), "1 s, 2/s on average", "half a second apart");
         assert_eq!(of(false, &[0, 250_000, 500_000]), "0.75 s, 4/s on average");
         assert_eq!((words(false, &[0, 0]), words(false, &[0]), words(false, &[])), (None, None, None));
+    }
+
+    /// One of two lines has a wrong year. An earlier version of loadline counted the requests of each second of the span,
+    /// and estimated a Hurst parameter from two requests.
+    #[test]
+    fn the_cost_of_a_summary_does_not_grow_with_the_time_that_the_log_covers() {
+        let hundred_years_us = 100 * 365 * 86_400 * 1_000_000_u64;
+        let mut summary = Summary { whole_seconds: true, ..Summary::default() };
+        summary.fill(2, &[], &[(0, 0), (hundred_years_us, 0)], None);
+        assert_eq!((summary.hurst, summary.rates.len()), (None, SPANS));
+        let seconds = (hundred_years_us / 1_000_000 + 1) as f64;
+        assert!((summary.peak * 2.0 / seconds - 1.0).abs() < 1e-9, "{}", summary.peak);
+        let two: Vec<(u64, u16)> = [0, 200_000_000].map(|at| (at, 0)).into();
+        summary.fill(2, &[], &two, None);
+        assert_eq!(summary.hurst, None, "two requests");
     }
 
     #[test]

@@ -10,6 +10,9 @@ const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
+/// Names of the histograms with those ages in [`UNDER_WAY`] and [`CARRIED_IN`] whose requests had received their first
+/// byte.
+const BEGUN: [&str; 2] = ["under_way_begun", "carried_in_begun"];
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
 
@@ -20,7 +23,8 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 }
 
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
-/// time. A request in flight at the end of the window counts with its age, even if its first byte has arrived. For
+/// time. A request in flight at the end of the window counts with its age. If its first byte has arrived, its time to the
+/// first byte is recorded only when the answer is complete, in a later window, so this request does not count. For
 /// times of events, the ages of requests in flight are not needed, because the generator records an unfinished time
 /// itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
@@ -38,6 +42,14 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     // request shows a stall.
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
+    if time == AnswerTime::FirstByte {
+        let [under_way, carried_in] = [(UNDER_WAY, BEGUN[0]), (CARRIED_IN, BEGUN[1])].map(|(all, begun)| {
+            let mut left = histograms.get(all).cloned().unwrap_or_default();
+            histograms.get(begun).into_iter().for_each(|begun| left.take_back(begun));
+            left.recorded()
+        });
+        return times.in_flight(under_way.into_iter().filter(|(ns, _)| *ns > from), carried_in);
+    }
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
 }
 

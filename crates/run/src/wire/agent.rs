@@ -265,7 +265,7 @@ fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> B
 }
 
 /// Maximum number of histograms per agent. An agent of this version sends fewer histograms.
-const MAX_HISTOGRAMS: usize = 16;
+const MAX_HISTOGRAMS: usize = 24;
 /// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
 /// Maximum number of classes per agent: the classes of a plan, and the class `other`.
@@ -331,8 +331,9 @@ pub struct LoadPart {
     /// `start_error`, `connect`. With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions.
     /// `unanswered` holds the time until the failure of each failed request. `refused` holds the time until each answer
     /// with an unexpected status. `under_way` holds the ages of requests without a response at the end of the window.
-    /// `carried_in` holds the ages of requests in flight at the start of the window. With streams of events, also
-    /// `first_event` and `gap`.
+    /// `carried_in` holds the ages of requests in flight at the start of the window. `under_way_begun` and
+    /// `carried_in_begun` hold those of these ages whose requests had received the first byte. With streams of events,
+    /// also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Service times of requests without an answer in the measured window, counted from the send. The times are empty

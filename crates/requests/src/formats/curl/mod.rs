@@ -168,7 +168,8 @@ impl ParsedOptions {
         let (at, bytes) = value;
         let file = |name: &[u8]| {
             let path = folder.join(String::from_utf8_lossy(name).as_ref());
-            std::fs::read(&path).map_err(|e| (at, format!("cannot read {}: {e}", path.display())))
+            run::read_bounded(&path, run::MAX_REQUEST_FILE_BYTES)
+                .map_err(|e| (at, format!("cannot read {}: {e}", path.display())))
         };
         match effect {
             Method => self.method = Some(text(value)?.into()),

@@ -115,7 +115,8 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     }
     if let Some((at, file)) = entry.body_file.as_ref().map(inside) {
         let path = folder.join(file);
-        let bytes = std::fs::read(&path).map_err(|e| (at, format!("cannot read {}: {e}", path.display())))?;
+        let read = run::read_bounded(&path, run::MAX_REQUEST_FILE_BYTES);
+        let bytes = read.map_err(|e| (at, format!("cannot read {}: {e}", path.display())))?;
         request.set_body(&bytes);
     }
     if let Some((at, text)) = entry.body_base64.as_ref().map(inside) {
