@@ -74,11 +74,11 @@ fn mutated_lines_are_understood_or_refused() {
 #[test]
 fn a_part_of_many_histograms_is_refused_before_they_take_memory() {
     let empty = Hist::new().to_base64();
-    let histograms: Vec<String> = (0..17).map(|i| format!("\"h{i}\":\"{empty}\"")).collect();
+    let histograms: Vec<String> = (0..25).map(|i| format!("\"h{i}\":\"{empty}\"")).collect();
     let line = |n: usize| format!("{{\"is\":\"part\",\"histograms\":{{{}}}}}", histograms[..n].join(","));
-    assert!(serde_json::from_str::<AgentReport>(&line(16)).is_ok());
-    let refused = serde_json::from_str::<AgentReport>(&line(17)).expect_err("17 are too many").to_string();
-    assert!(refused.contains("more than 16 names"), "{refused}");
+    assert!(serde_json::from_str::<AgentReport>(&line(24)).is_ok());
+    let refused = serde_json::from_str::<AgentReport>(&line(25)).expect_err("25 are too many").to_string();
+    assert!(refused.contains("more than 24 names"), "{refused}");
     let classes = |n: usize| format!("{{\"is\":\"part\",\"classes\":[{}]}}", vec!["{}"; n].join(","));
     assert!(serde_json::from_str::<AgentReport>(&classes(65)).is_ok());
     assert!(serde_json::from_str::<AgentReport>(&classes(66)).is_err());
