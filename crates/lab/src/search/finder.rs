@@ -185,10 +185,10 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate has failed, or none has passed, a higher or lower rate in the last step shows more than an
+        // As long as no rate has failed, or only one was tried, a higher or lower rate in the last step shows more than an
         // overload: "below 12,000/s" says less than "10,000 to 12,000/s".
         let is_last = !in_time && left_s >= least_s;
-        let searches = in_time || is_last && !search.has_bounds();
+        let searches = in_time || is_last && search.needs_another_rate();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
         if let Some(rate) = self.low_rate.take().filter(|_| in_time && !over) {
             self.offer(conductor, rate, &limits, length, TrialKind::Search)?;

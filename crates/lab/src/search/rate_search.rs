@@ -97,9 +97,9 @@ impl RateSearch {
         self.seen == 0
     }
 
-    /// Returns true if one rate has passed and another has failed, so the capacity has a lower and an upper bound.
-    pub fn has_bounds(&self) -> bool {
-        self.passed.is_some() && self.failed.is_some()
+    /// Returns true if another rate would show more than an overload: no rate has failed, or the only measurement failed.
+    pub fn needs_another_rate(&self) -> bool {
+        self.failed.is_none() || self.passed.is_none() && self.seen == 1
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
@@ -163,6 +163,6 @@ mod tests {
         search.record(&[(4000.0, true), (4800.0, false)], None);
         assert!(search.next().is_some_and(|rate| rate < 4800.0));
         search.record(&[(4000.0, true), (4382.0, true)], None);
-        assert!(search.next().is_some_and(|rate| rate > 5000.0) && !search.has_bounds());
+        assert!(search.next().is_some_and(|rate| rate > 5000.0) && search.needs_another_rate());
     }
 }
