@@ -143,4 +143,8 @@ mod database_tests;
 #[cfg(test)]
 mod pool_tests;
 #[cfg(test)]
+mod runtime_lock_tests;
+#[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod worker_tests;

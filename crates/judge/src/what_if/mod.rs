@@ -150,4 +150,8 @@ fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Optio
 }
 
 #[cfg(test)]
+mod limit_tests;
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
 mod tests;

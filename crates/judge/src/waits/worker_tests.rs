@@ -1,0 +1,141 @@
+//! Tests of causes other than locks: blocking calls, busy and computing workers, processes of a database, and goroutines.
+
+use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitProcess, WaitProfile};
+
+use super::tests::{causes, clients, peer, process};
+use super::{headline, waits};
+
+#[test]
+fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
+    let mut profile = process(1.0, &[(ThreadState::Sleep, "", 0.93), (ThreadState::OnCpu, "", 0.07)]);
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(1.0, 7.0));
+    assert_eq!(causes(&profile), [WaitCause::BlockingCall]);
+    profile.clients = Some(clients(0.0, 0.0));
+    assert!(causes(&profile).is_empty(), "a thread of housekeeping sleeps without requests");
+    let mut idle = process(2.0, &[(ThreadState::Sleep, "", 1.0), (ThreadState::Events, "", 1.0)]);
+    idle.processes[0].epoll = true;
+    idle.clients = Some(clients(1.0, 7.0));
+    assert!(causes(&idle).is_empty(), "its loop waits for events");
+}
+
+#[test]
+fn workers_that_sleep_or_wait_for_a_peer_are_told() {
+    let mut sleeping = process(8.0, &[(ThreadState::Sleep, "", 8.0)]);
+    sleeping.clients = Some(clients(8.0, 0.0));
+    assert_eq!(causes(&sleeping), [WaitCause::Sleep]);
+    sleeping.clients = Some(clients(8.0, 24.0));
+    assert_eq!(causes(&sleeping), [WaitCause::WorkerPool]);
+    let mut waiting = process(8.0, &[(ThreadState::Peer, "10.0.0.2:5432", 8.0)]);
+    waiting.clients = Some(clients(8.0, 0.0));
+    let found = waits(&waiting, &[]);
+    assert_eq!((found[0].cause, found[0].peer.as_str()), (WaitCause::Peer, "10.0.0.2:5432"));
+    waiting.clients = Some(clients(8.0, 24.0));
+    waiting.peers = vec![peer("app:7", 8.0, 7.9)];
+    assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
+}
+
+#[test]
+fn one_thread_that_computes_while_requests_wait_is_serial() {
+    let mut profile = process(5.0, &[(ThreadState::OnCpu, "", 0.98), (ThreadState::Futex, "", 4.0)]);
+    profile.processes[0].busiest = 0.98;
+    profile.clients = Some(clients(8.0, 0.0));
+    assert_eq!(causes(&profile), [WaitCause::SerialCpu]);
+    profile.clients = Some(clients(1.0, 0.0));
+    assert!(causes(&profile).is_empty(), "one request at a time waits for nothing");
+}
+
+#[test]
+fn processes_are_serial_if_one_or_each_of_them_computes() {
+    // Makes processes of one name, of which `computing` compute. One of the processes may be an idle parent of the
+    // other processes.
+    let serial = |processes: f64, computing: f64| {
+        let mut profile = process(
+            processes,
+            &[(ThreadState::OnCpu, "", computing), (ThreadState::Events, "", processes - computing)],
+        );
+        profile.processes[0].processes = processes;
+        profile.processes[0].busiest = 1.0;
+        profile.clients = Some(clients(32.0, 0.0));
+        causes(&profile) == [WaitCause::SerialCpu]
+    };
+    assert!(serial(2.0, 1.0) && serial(5.0, 4.0) && serial(4.0, 4.0));
+    assert!(!serial(8.0, 2.6), "some backends of a database compute");
+}
+
+#[test]
+fn an_idle_server_has_no_cause_and_says_what_its_threads_do() {
+    let profile = process(3.0, &[(ThreadState::Events, "", 3.0)]);
+    assert!(waits(&profile, &[]).is_empty());
+    let said = headline(&profile, &[]);
+    assert!(said.contains("of 3 threads, 0 compute") && said.contains("3 wait for work"), "{said}");
+    assert_eq!(headline(&WaitProfile::default(), &[]), "No thread could be read.");
+}
+
+#[test]
+fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer() {
+    let mut profile = process(8.0, &[(ThreadState::Peer, "127.0.0.1:5432", 8.0)]);
+    profile.clients = Some(clients(8.0, 0.0));
+    assert_eq!(causes(&profile), [WaitCause::Peer]);
+    let title = |title: &str, processes| run::TitleGroup { process: "postgres".into(), title: title.into(), processes };
+    profile.processes.push(WaitProcess { process: "postgres".into(), processes: 14.0, ..WaitProcess::default() });
+    for host in ["#.#.#.#(#)", "::#(#)", "[local]"] {
+        let backend = |does: &str| format!("postgres: app my db {host} {does}");
+        let waiting = title(&backend("UPDATE waiting"), 6.4);
+        let idle = [title(&backend("idle"), 1.1), title("postgres: checkpointer", 1.0), title("other: waiting", 9.0)];
+        profile.titles = [vec![waiting], idle.to_vec()].concat();
+        let found = waits(&profile, &[]);
+        assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
+        assert_eq!(found[0].sentence, "6.4 of 7.5 backends of postgres wait for a row lock (UPDATE)");
+        // Another statement locks a whole table, so the UPDATE may wait for the table lock.
+        profile.titles.push(title(&backend("LOCK TABLE"), 1.0));
+        assert_eq!(causes(&profile), [WaitCause::Lock]);
+    }
+    profile.titles = vec![title("other: waiting", 6.4), title("postgres: app db [local] idle in transaction", 6.4)];
+    assert_eq!(causes(&profile), [WaitCause::Peer]);
+}
+
+fn goroutines(state: TaskState, function: &str, inside_state: TaskState) -> WaitProfile {
+    let group = |state, function: &str, tasks| TaskGroup {
+        process: "app:7".into(),
+        state,
+        function: function.into(),
+        tasks,
+        ..TaskGroup::default()
+    };
+    let waiting = TaskGroup { inside: 5.0, inside_state: Some(inside_state), ..group(state, function, 59.0) };
+    let others = [group(TaskState::Network, "net.read", 64.0), group(TaskState::Running, "", 1.0)];
+    let mut profile = process(6.0, &[(ThreadState::Futex, "", 4.0), (ThreadState::Events, "", 2.0)]);
+    profile.tasks = [vec![waiting], others.to_vec()].concat();
+    profile.clients = Some(clients(64.0, 0.0));
+    profile
+}
+
+#[test]
+fn goroutines_that_wait_with_requests_name_a_lock_a_pool_or_connections() {
+    let lock = waits(&goroutines(TaskState::Lock, "main.work (app.go:7)", TaskState::Sleep), &[]);
+    assert_eq!((lock.len(), lock[0].cause, lock[0].name.as_str()), (1, WaitCause::Lock, "main.work (app.go:7)"));
+    let said = "59 of 124 goroutines of app:7 wait for one lock in main.work (app.go:7); its holder probably sleeps";
+    assert_eq!(lock[0].sentence, said);
+    let pool = waits(&goroutines(TaskState::Send, "main.work (app.go:9)", TaskState::Sleep), &[]);
+    assert_eq!((pool.len(), pool[0].cause), (1, WaitCause::WorkerPool));
+    let said = "59 of 124 goroutines of app:7 wait for a slot in main.work (app.go:9); those inside sleep";
+    assert_eq!(pool[0].sentence, said);
+    let connections =
+        waits(&goroutines(TaskState::Select, "database/sql.(*DB).conn (sql.go:1)", TaskState::Network), &[]);
+    assert_eq!((connections.len(), connections[0].cause), (1, WaitCause::ConnectionPool));
+}
+
+#[test]
+fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
+    for state in [TaskState::Lock, TaskState::Send] {
+        let mut profile = goroutines(state, "main.work", TaskState::Sleep);
+        profile.clients = Some(clients(2.0, 0.0));
+        assert!(causes(&profile).is_empty(), "workers that wait among themselves");
+        profile.clients = Some(clients(640.0, 0.0));
+        assert!(causes(&profile).is_empty(), "most requests wait elsewhere");
+        profile.clients = None;
+        assert!(causes(&profile).is_empty(), "requests are not known");
+    }
+    assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
+}
