@@ -1,5 +1,7 @@
 //! Ages of requests at the two edges of the measured window.
 
+use std::ops::Range;
+
 use run::Hist;
 
 /// Ages of some requests at the edges of the measured window. The ages are also in the histograms `under_way` and
@@ -13,6 +15,13 @@ pub(super) struct EdgeAges {
 }
 
 impl EdgeAges {
+    /// Adds the ages of a request that was in flight at both edges. `ages_ns` are its ages at the start and the end of
+    /// the window.
+    pub(super) fn add(&mut self, ages_ns: Range<u64>) {
+        self.carried_in.record_ns(ages_ns.start);
+        self.under_way.record_ns(ages_ns.end);
+    }
+
     /// Removes the ages of other requests.
     pub(super) fn take_back(&mut self, others: &Self) {
         self.under_way.take_back(&others.under_way);

@@ -91,6 +91,8 @@ pub(crate) struct Record {
     /// Ages of the requests whose first byte had arrived when a window began or ended. Their time to the first byte is
     /// no longer open. `None` if there are none.
     begun: Option<Box<EdgeAges>>,
+    /// Ages of the requests that are in both `hung` and `begun`. `None` if there are none.
+    hung_begun: Option<Box<EdgeAges>>,
     /// Times of unanswered requests, measured from their send. Recorded only if `service` is recorded.
     service_unanswered: UnansweredTimes,
     /// Time from the establishment of a connection until it is ready for requests. `None` if the protocol has no
@@ -160,6 +162,7 @@ impl Record {
             carried_in: Hist::new(),
             hung: None,
             begun: None,
+            hung_begun: None,
             service_unanswered: UnansweredTimes::default(),
             handshake: keeps.handshake.then(Hist::new),
             handshake_resumed: keeps.handshake.then(Hist::new),

@@ -6,7 +6,6 @@ use std::ops::Range;
 use run::{CoarseHist, UnansweredTimes};
 
 use super::Record;
-use super::edge_ages::EdgeAges;
 use crate::class_times::rounded;
 use crate::core::InFlightRequest;
 
@@ -53,8 +52,11 @@ impl Record {
         self.each_time(request, |times, start_ns| *times.under_way.entry(age(start_ns)).or_default() += 1);
         self.carry_in_others(request);
         if request.first_byte_ns != 0 {
-            let edges = self.begin.at_ns..now_ns;
-            record_ages(self.begun.get_or_insert_default(), edges, request.start.intended_ns);
+            let (begun, intended_ns) = (self.begun.get_or_insert_default(), request.start.intended_ns);
+            match ages_at_edges(self.begin.at_ns..now_ns, intended_ns) {
+                Some(ages_ns) => begun.add(ages_ns),
+                None => begun.under_way.record_ns(now_ns.saturating_sub(intended_ns)),
+            }
         }
     }
 
@@ -71,9 +73,7 @@ impl Record {
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
-        let hung = self.hung.get_or_insert_with(Box::default);
-        hung.under_way.record_ns(ages.end);
-        hung.carried_in.record_ns(ages.start);
+        self.hung.get_or_insert_default().add(ages);
     }
 
     /// Records a started request as [`Record::hung`] does. Also records the request's times for its request class, and
@@ -81,12 +81,9 @@ impl Record {
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
-        if let (Some(begun), true) = (&mut self.begun, request.first_byte_ns != 0 && !edges_ns.is_empty()) {
-            let mut hung = EdgeAges::default();
-            record_ages(&mut hung, edges_ns.clone(), request.start.intended_ns);
-            if !hung.carried_in.is_empty() {
-                begun.take_back(&hung);
-            }
+        let ages_ns = ages_at_edges(edges_ns.clone(), request.start.intended_ns);
+        if let Some(ages_ns) = ages_ns.filter(|_| request.first_byte_ns != 0) {
+            self.hung_begun.get_or_insert_default().add(ages_ns);
         }
         self.each_time(request, |times, start_ns| {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
@@ -100,9 +97,13 @@ impl Record {
 
     /// Removes the recorded ages of hung requests, because these requests count as failures.
     pub(super) fn take_back_hung(&mut self) {
-        let Some(hung) = self.hung.take() else { return };
-        self.under_way.take_back(&hung.under_way);
-        self.carried_in.take_back(&hung.carried_in);
+        if let Some(hung) = self.hung.take() {
+            self.under_way.take_back(&hung.under_way);
+            self.carried_in.take_back(&hung.carried_in);
+        }
+        if let (Some(begun), Some(hung)) = (&mut self.begun, self.hung_begun.take()) {
+            begun.take_back(&hung);
+        }
     }
 
     /// Returns the start and the end of the measured window. The range is empty if no window has ended.
@@ -153,14 +154,6 @@ impl Record {
         if self.service.is_some() {
             record(&mut self.service_unanswered, request.start.sent_ns);
         }
-    }
-}
-
-/// Records the age of a request at the end of a window, and at its start if the request began before the window.
-fn record_ages(ages: &mut EdgeAges, edges_ns: Range<u64>, intended_ns: u64) {
-    ages.under_way.record_ns(edges_ns.end.saturating_sub(intended_ns));
-    if intended_ns < edges_ns.start {
-        ages.carried_in.record_ns(edges_ns.start - intended_ns);
     }
 }
 
