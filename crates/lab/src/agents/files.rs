@@ -23,17 +23,15 @@ pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabE
             let what = format!("sending the load to other hosts (--client-hosts), which names the file {path:?}");
             Err(LabError::set_up(what, why))
         };
-        // The size is checked before reading, because a file may be larger than memory.
-        let long = std::fs::metadata(&path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
-        if bytes + long.min(MAX_BYTES + 1) > MAX_BYTES {
-            return fail(format!(
-                "at most {MAX_BYTES} bytes of files are sent to each host; name a shorter one, or generate the load on this host"
-            ));
-        }
         match run::read_bounded(Path::new(&path), (MAX_BYTES - bytes) as u64) {
             Ok(read) => {
                 bytes += read.len();
                 files.insert(path, run::to_base64(&read));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                return fail(format!(
+                    "at most {MAX_BYTES} bytes of files are sent to each host; name a shorter one, or generate the load on this host"
+                ));
             }
             Err(error) => return fail(format!("it cannot be read: {error}")),
         }

@@ -1,12 +1,12 @@
 //! Reads stored runs. A file is untrusted, so loadline checks its size before it allocates memory for its contents.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::read_bounded;
 use crate::rundir::{FORMAT, Run, RunDirError};
 
 /// Maximum size of `run.json`, bytes. The maximum is enough for one day of samples from a busy host. A machine with 2
@@ -45,16 +45,16 @@ pub fn load_run(path: &Path) -> Result<Run, RunDirError> {
 pub fn read_text(path: &Path, max_bytes: u64, advice: &'static str) -> Result<String, RunDirError> {
     let name = path.display().to_string();
     let fail = |source| RunDirError::Io { what: "read", path: name.clone(), source, advice };
-    let fits = |bytes: u64| match bytes > max_bytes {
-        true => Err(RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most: max_bytes }),
-        false => Ok(()),
-    };
-    let mut bytes = Vec::new();
-    let opened = fs::File::open(path).map_err(fail)?;
-    fits(opened.metadata().map_err(fail)?.len())?;
-    // The length of a pipe is not known in advance, so the number of bytes read is limited, too.
-    let read = opened.take(max_bytes + 1).read_to_end(&mut bytes).map_err(fail)?;
-    fits(read as u64)?;
+    let too_large =
+        |bytes: u64| RunDirError::TooLarge { path: name.clone(), found: format!("{bytes} bytes"), most: max_bytes };
+    let bytes = fs::metadata(path).map_err(fail)?.len();
+    if bytes > max_bytes {
+        return Err(too_large(bytes));
+    }
+    let bytes = read_bounded(path, max_bytes).map_err(|error| match error.kind() {
+        std::io::ErrorKind::FileTooLarge => too_large(max_bytes + 1),
+        _ => fail(error),
+    })?;
     decode(bytes).map_err(|why| fail(std::io::Error::new(std::io::ErrorKind::InvalidData, why)))
 }
 

@@ -10,9 +10,9 @@ const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
-/// Names of the histograms with those ages in [`UNDER_WAY`] and [`CARRIED_IN`] whose requests had received their first
-/// byte.
-const BEGUN: [&str; 2] = ["under_way_begun", "carried_in_begun"];
+/// Ending of the names of the histograms with those ages in [`UNDER_WAY`] and [`CARRIED_IN`] whose requests had received
+/// their first byte.
+const BEGUN: &str = "_begun";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
 
@@ -42,15 +42,15 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     // request shows a stall.
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
-    if time == AnswerTime::FirstByte {
-        let [under_way, carried_in] = [(UNDER_WAY, BEGUN[0]), (CARRIED_IN, BEGUN[1])].map(|(all, begun)| {
-            let mut left = histograms.get(all).cloned().unwrap_or_default();
-            histograms.get(begun).into_iter().for_each(|begun| left.take_back(begun));
-            left.recorded()
-        });
-        return times.in_flight(under_way.into_iter().filter(|(ns, _)| *ns > from), carried_in);
-    }
-    times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
+    let open = |name: &str| match histograms.get(&format!("{name}{BEGUN}")) {
+        Some(begun) if time == AnswerTime::FirstByte => {
+            let mut open = histograms.get(name).cloned().unwrap_or_default();
+            open.take_back(begun);
+            open.recorded()
+        }
+        _ => of(name).collect(),
+    };
+    times.in_flight(open(UNDER_WAY).into_iter().filter(|(ns, _)| *ns > from), open(CARRIED_IN))
 }
 
 /// Returns the summary of the durations in a histogram and of `unanswered` further requests that were never answered.
