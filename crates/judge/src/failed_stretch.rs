@@ -3,7 +3,7 @@
 //! that still loads its data. A rate limit usually lets some requests pass at any time, so it causes no stretch in
 //! which every request fails.
 
-use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, TENTH_S, Trial};
+use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, Trial};
 
 use crate::number::{counted, rate, ratio};
 use crate::single::{clients, closed, failed_and_all, good};
@@ -165,7 +165,7 @@ fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
 /// Returns the steps of a trial. If failures were not counted per step, returns the whole window as one step.
 fn steps(trial: &Trial) -> Vec<Step<'_>> {
     let measured = &trial.measured;
-    let (window, step_s) = (measured.window, measured.series_step_s.unwrap_or(TENTH_S));
+    let (window, step_s) = (measured.window, measured.step_s());
     let at = |series: &[f64], i: usize| step_s * series.get(i).copied().unwrap_or(0.0).max(0.0);
     if measured.series_failed.is_empty() {
         let (failed, all) = failed_and_all(trial);
@@ -196,7 +196,7 @@ fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use run::Failure;
+    use run::{Failure, TENTH_S};
 
     use super::*;
     use crate::planted::{PlantedRun, Point};

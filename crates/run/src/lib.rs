@@ -161,7 +161,7 @@ pub use trial::waits::{
 pub use trial::window::Window;
 pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};
-pub use wire::agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
+pub use wire::agent::{AgentSpec, DETAIL_INTERVAL, LoadPart, Phase, ServePlan, TICK_INTERVAL, Tick, TickDetail};
 pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};
 pub use wire::observer::{CpuUse, Observed, ObserverSpec, Role};
 pub use wire::question::{EncodedCall, MAX_MESSAGES, ServerAnswer, ServerQuestion, TestResponse};

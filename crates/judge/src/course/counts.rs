@@ -5,12 +5,8 @@ use stats::{average, number::ratio};
 
 use crate::number::finite;
 
-/// Time between two reports of the generator, seconds.
-pub(super) const REPORT_INTERVAL_S: f64 = 0.1;
-/// Length of a step of the series, seconds, unless the trial names another length.
-const STEP_S: f64 = REPORT_INTERVAL_S;
 /// Time at the edge of a part, seconds, whose failures may belong to the neighbouring part.
-const EDGE_S: f64 = REPORT_INTERVAL_S;
+const EDGE_S: f64 = run::TICK_INTERVAL.as_secs_f64();
 
 /// Counts of a part.
 pub(super) struct Counts {
@@ -65,7 +61,7 @@ impl Counts {
 /// Returns the counts between two times of the window, in seconds since the window began.
 pub(super) fn counts(trial: &Trial, [from_s, to_s]: [f64; 2]) -> Counts {
     let measured = &trial.measured;
-    let (step_s, steps) = (measured.series_step_s.unwrap_or(STEP_S), measured.series_completed.len());
+    let (step_s, steps) = (measured.step_s(), measured.series_completed.len());
     let value = |series: &[f64], i: usize| series.get(i).copied().unwrap_or(0.0);
     let step = |i: usize| {
         let refused = value(&measured.series_refused, i);

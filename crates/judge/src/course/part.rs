@@ -51,9 +51,9 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     (CoursePart { breach, is_unknown, ..part }, counts)
 }
 
-/// Returns the limit that a part of the load exceeded. `offered` is the part's offered rate. The number of random
-/// arrivals varies by about its square root. In a short part of the load, the server may therefore complete slightly
-/// fewer requests than the average rate offers.
+/// Returns the limit that a part of the load exceeded. `offered` is the part's mean offered rate. The number of random
+/// arrivals varies by about its square root. A server that keeps up may therefore complete slightly fewer requests in a
+/// short part than this rate gives.
 fn breach(part: &CoursePart, (counts, times): (&Counts, &Times), offered: f64, limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());

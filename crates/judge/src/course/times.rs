@@ -1,16 +1,16 @@
 //! Response times in a part of a load whose rate changes.
 
-use run::{Limits, Moment, TimeLimits, Trial};
+use run::{DETAIL_INTERVAL, Limits, Moment, TICK_INTERVAL, TimeLimits, Trial};
 
-use super::counts::REPORT_INTERVAL_S;
 use crate::thresholds::COURSE_NOISE;
 
-/// Maximum time, seconds, by which a moment may begin before its part, and maximum time of a part without a moment.
-/// Moments end where the generator reports details, which it does five times a second. The last report before the end
-/// of a stage therefore comes up to 0.2 s before this end.
-const MAX_EARLY_S: f64 = 0.3;
+/// Maximum time, seconds, by which a moment may begin before the part to which it belongs. A part is still covered by
+/// moments if at most this much time of the part has none. Moments end where the generator reports details
+/// ([`DETAIL_INTERVAL`]). The last report before the end of a stage therefore comes up to this interval before the end,
+/// and a report may be late.
+const MAX_EARLY_S: f64 = DETAIL_INTERVAL.as_secs_f64() + MAX_LATE_S;
 /// Maximum time, seconds, by which a moment may end after its part: the time that a report may be late.
-const MAX_LATE_S: f64 = REPORT_INTERVAL_S;
+const MAX_LATE_S: f64 = TICK_INTERVAL.as_secs_f64();
 
 /// Response times of a part.
 pub(super) struct Times {

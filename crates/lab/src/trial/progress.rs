@@ -27,7 +27,7 @@ pub(crate) struct Series {
 }
 
 /// Width of a step of the rate series, seconds.
-pub(crate) const STEP_S: f64 = 0.1;
+pub(crate) const STEP_S: f64 = run::TENTH_S;
 
 /// Maximum number of steps in a series. A measurement of ten minutes has this number of steps if each is a tenth of a
 /// second. A longer measurement has wider steps.

@@ -1,14 +1,12 @@
 //! Snapshots of a load during a long measurement, from which its parts ("stretches") are computed. The snapshots use
 //! limited memory: at most some hundreds are kept, however long the measurement is.
 
-use run::{LoadPlan, Moment, Stage, TickDetail};
+use run::{DETAIL_INTERVAL, LoadPlan, Moment, Stage, TickDetail};
 
 /// Minimum length of a stretch, seconds. Ticks (progress reports) with details arrive only five times per second.
 const MIN_STRETCH_S: f64 = 1.0;
 /// Minimum length of a stretch, seconds, if the offered rate changes. Each stretch then belongs to few rates.
 const MIN_STRETCH_OF_STAGES_S: f64 = 0.5;
-/// Time between two ticks with details, seconds.
-const DETAIL_INTERVAL_S: f64 = 0.2;
 /// Maximum number of stretches in a measurement.
 const MAX_STRETCHES: f64 = 400.0;
 
@@ -41,14 +39,13 @@ impl Snapshots {
             Some(*end_s)
         });
         let window_end = (!stages.is_empty()).then_some(now_s + window_s);
-        let mut edges: Vec<f64> = ends.chain(window_end).map(|end_s| end_s - DETAIL_INTERVAL_S).collect();
+        let mut edges: Vec<f64> = ends.chain(window_end).map(|end_s| end_s - DETAIL_INTERVAL.as_secs_f64()).collect();
         edges.dedup_by(|next, kept| *next - *kept < step_s);
         Self { step_s, edges, states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch has ended, so that a snapshot is due. The times of snapshots are those of ticks with
-    /// details. If a measurement is longer than planned, the
-    /// additional time has no stretches.
+    /// Returns true if a stretch has ended, so that a snapshot is due. Snapshots are taken at ticks with details. If a
+    /// measurement is longer than planned, the additional time has no stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         let is_edge = |since_s: f64| self.edges.iter().any(|edge_s| since_s < *edge_s && *edge_s <= now_s);

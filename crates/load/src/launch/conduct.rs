@@ -3,22 +3,18 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use run::{AgentCommand, AgentReport, LoadPart, Phase, Tick, TickDetail};
+use run::{AgentCommand, AgentReport, DETAIL_INTERVAL, LoadPart, Phase, TICK_INTERVAL, Tick, TickDetail};
 use sys::clock;
 
 use super::context::LoadContext;
 use crate::LoadError;
 use crate::shard::{MAX_WAIT_NS, Orders};
 
-/// Interval between progress reports.
-const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval between progress reports during the first [`FINE_TICKS_S`] of the warm-up.
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
 /// Time from the start of a warm-up during which progress reports are more frequent, seconds. After 0.6 s, six rates,
 /// each over 0.1 s, are known, so frequent reports are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
-/// Interval between two progress reports with details: failures, statuses and response times.
-const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time to wait for a command before other events are handled. The wait ends at once when a command arrives.
 const COMMAND_WAIT: Duration = Duration::from_millis(10);
 /// Maximum time to wait for a command during the drain, when results of shards (generator threads) are about to arrive.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use run::{CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, TENTH_S, Trial, counter};
+use run::{CounterId, CounterSpec, Kind, Moment, RateChange, Reading, Run, Side, Stage, Trial, counter};
 
 use super::{answered, pick};
 use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
@@ -80,7 +80,7 @@ pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
         (at_s, if by_hand.is_empty() { Stage::rate_at(stages, since_s) } else { RateChange::rate_at(by_hand, since_s) })
     };
     let rates = &trial.measured.series_completed;
-    let step_s = trial.measured.series_step_s.unwrap_or(TENTH_S);
+    let step_s = trial.measured.step_s();
     let points: Vec<(f64, f64)> = rates.iter().enumerate().map(|(i, r)| ((i as f64 + 0.5) * step_s, *r)).collect();
     (points.len() > 2).then(|| Plot {
         title: "completed requests".into(),

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
+use crate::{SlotHist, TENTH_S, Tally, Tenths, Window, WindowSkew};
 
 /// Counts and other measurements of the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -76,6 +76,13 @@ pub struct Measured {
     /// Time that a trial takes besides warm-up and measured window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub around: Option<TrialOverhead>,
+}
+
+impl Measured {
+    /// Returns the length of a step of the series, seconds.
+    pub fn step_s(&self) -> f64 {
+        self.series_step_s.unwrap_or(TENTH_S)
+    }
 }
 
 /// Information about the opening of a load's connections.

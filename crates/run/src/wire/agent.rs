@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::time::Duration;
 
 use crate::figure::Figure;
 use crate::{
@@ -165,6 +166,11 @@ pub enum Phase {
     /// The agent sends no new requests and waits for responses.
     Drain = 2,
 }
+
+/// Interval between progress reports of a load agent.
+pub const TICK_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval between two progress reports with details: failures, statuses and response times.
+pub const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Progress report of a load agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
