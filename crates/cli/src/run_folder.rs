@@ -7,8 +7,8 @@ use run::Run;
 
 use crate::arena_dir::ArenaDir;
 
-/// Reads a run from its folder or its run.json. For the folder of another result, the error names the command that
-/// prints this result, or a run inside the folder.
+/// Reads a run from its folder or its run.json. If the folder has another result instead of a run, the error names the
+/// command that prints this result, or a run inside the folder.
 pub(crate) fn load_run(path: &Path) -> anyhow::Result<Run> {
     if path.is_dir() && !is_run(path) {
         let dir = path.display();
@@ -29,7 +29,7 @@ fn is_run(dir: &Path) -> bool {
     dir.join("run.json").is_file()
 }
 
-/// Returns the first run, by name, in a folder or in one of its subfolders.
+/// Searches a folder and its subfolders for folders of runs. Returns the first one in alphabetical order.
 fn run_inside(dir: &Path) -> Option<PathBuf> {
     let folders = |dir: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();

@@ -180,7 +180,7 @@ fn delimited(number: u8, bytes: &[u8]) -> Vec<u8> {
     field
 }
 
-/// Returns a set of descriptors with this file.
+/// Returns a descriptor set (a file of compiled proto files) that contains one compiled proto file.
 fn set(file: &[u8]) -> Vec<u8> {
     delimited(1, file)
 }

@@ -146,7 +146,7 @@ pub trait Requester {
     /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes the connection.
     fn leave(&mut self) {}
 
-    /// Adds a request to be sent; this is allowed only when the session is [`ready`](Requester::ready), or if it
+    /// Adds a request to be sent. The caller first checks that the session is [`ready`](Requester::ready) or
     /// [`takes_early`](Requester::takes_early) requests.
     fn begin(&mut self, request: Request);
 

@@ -106,8 +106,8 @@ fn causes(found: &Value) -> Vec<&str> {
     found["waits"].as_array().unwrap().iter().filter_map(|wait| wait["cause"].as_str()).collect()
 }
 
-/// Checks that the lock is the only cause, and that its holder sleeps in `function`. The lock passes from thread to
-/// thread.
+/// Checks that the found waits name only a lock, whose holder sleeps in `function`. The threads take turns in holding
+/// the lock.
 fn assert_lock(found: &Value, clients: f64, function: &str) {
     let first = &found["waits"][0];
     assert_eq!(causes(found), ["lock"], "{found:#}");

@@ -1,5 +1,5 @@
-//! Reads bytes in every way in which a server or a file can describe services. A test in `tests` and a fuzz target share
-//! this function.
+//! Function that reads the same bytes in three ways: as an answer of reflection, as one compiled proto file, and as a set
+//! of compiled proto files. A test in `tests` and a fuzz target call it.
 
 use descriptors::Types;
 use descriptors::reflection::{Collector, services};

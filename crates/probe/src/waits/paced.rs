@@ -1,4 +1,4 @@
-//! Tasks of the sampler that are repeated no more often than their cost allows.
+//! Repeated tasks of the sampler. The more CPU time a repetition costs, the longer is the pause until the next one.
 
 /// Largest rate of a task: the share of a CPU that the task may use, and the minimum pause before its next repetition.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub(super) const STACKS: Pace = Pace { share: 0.001, min_pause_ns: 50e6 };
 /// Pace of reading the stacks of threads that hold a lock.
 pub(super) const HOLDERS: Pace = Pace { share: 0.0003, min_pause_ns: 10e6 };
 
-/// A task that is repeated no more often than its cost allows.
+/// A repeated task. The more CPU time a repetition costs, the longer is the pause until the next one.
 #[derive(Debug, Default)]
 pub(super) struct Paced {
     /// Time of the next repetition, nanoseconds.

@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("stacks", "Functions of the server", Weight::Full, blocks)]
 }
 
-/// Returns the tables and the flame graphs of a profile.
+/// Returns what a page shows of sampled stacks: tables of functions, and flame graphs.
 pub(crate) fn blocks(profile: &StackProfile, findings: &Findings) -> Vec<Block> {
     let (hot, functions) = (&findings.hot, &findings.waiting);
     let mut blocks = Vec::new();

@@ -158,7 +158,7 @@ impl Hist {
         self.inner.stdev() / 1e3
     }
 
-    /// Returns the recorded durations in nanoseconds with their counts, the shortest first.
+    /// Returns each recorded duration in nanoseconds, and how often it was recorded. The shortest duration comes first.
     pub fn recorded(&self) -> Vec<(u64, u64)> {
         self.inner.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect()
     }
