@@ -35,7 +35,7 @@ pub use sentence::headline;
 use requests::Requests;
 use stats::shares::chance_above_half;
 
-use crate::thresholds::{HOLDER_SURE, WAIT_POOL_BUSY};
+use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_POOL_BUSY};
 use crate::view::{View, program};
 
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
@@ -119,6 +119,8 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     found.extend(others);
     let workers: Vec<WaitFinding> = found.iter().filter(|pool| pools::is_of_processes(pool)).cloned().collect();
     found.retain(|pool| !pools::leads_to_smaller(profile, pool, &workers));
+    let locks: Vec<WaitFinding> = found.iter().filter(|lock| lock.cause == WaitCause::Lock).cloned().collect();
+    found.retain(|pool| locks.iter().all(|lock| !leads_to_lock(pool, lock)));
     let mut inside = databases::sessions(databases, &found);
     // Sampled sessions say more about PostgreSQL than the titles of its processes, so the sessions replace the titles.
     let knows_sessions =
@@ -136,6 +138,12 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
         finding.sentence = sentence::sentence(finding);
     }
     found
+}
+
+/// Returns true if the requests on most connections of a used-up pool wait for a lock inside the process at their other
+/// end. More connections would only lead to more waiting threads.
+fn leads_to_lock(pool: &WaitFinding, lock: &WaitFinding) -> bool {
+    pool.cause == WaitCause::ConnectionPool && pool.name == lock.process && lock.threads >= WAIT_MOSTLY * pool.of
 }
 
 #[cfg(test)]

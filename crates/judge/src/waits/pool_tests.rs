@@ -1,8 +1,8 @@
 //! Tests of pools, with made-up profiles of used-up pools and of pools with free members.
 
-use run::{ThreadState, TitleGroup, WaitCause, WaitGroup, WaitProcess, WaitProfile};
+use run::{FutexKind, ThreadState, TitleGroup, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
-use super::tests::{causes, clients, peer, process};
+use super::tests::{causes, clients, locked, peer, process};
 use super::waits;
 
 /// Makes eight threads of a pool and four other threads. No system call shows that the pool's threads wait.
@@ -170,4 +170,25 @@ fn connections_to_a_used_up_pool_of_children_are_no_cause() {
     assert_eq!((found.len(), found[0].cause, found[0].of), (1, WaitCause::WorkerPool, 5.0), "{found:?}");
     let found = waits(&proxy_before_children(3.0), &[]);
     assert!(found.iter().any(|pool| pool.cause == WaitCause::ConnectionPool && pool.of == 3.0), "{found:?}");
+}
+
+/// A proxy opens a connection for each request, so the connections that a sample sees are all busy. Their requests wait
+/// for a lock in the server behind the proxy.
+#[test]
+fn connections_to_a_server_whose_threads_wait_for_a_lock_are_no_cause() {
+    let before_lock = |connections: f64, behind: &str| {
+        let mut profile = locked(FutexKind::OwnedMutex);
+        let mut proxy = process(1.0, &[(ThreadState::Events, "", 1.0)]);
+        (proxy.processes[0].process, proxy.processes[0].epoll) = ("nginx:5".into(), true);
+        proxy.groups[0].process = "nginx:5".into();
+        profile.processes[0].behind = true;
+        profile.processes.append(&mut proxy.processes);
+        profile.groups.append(&mut proxy.groups);
+        profile.clients = Some(clients(connections + 1.0, 0.0));
+        profile.peers = vec![run::PeerConnections { to: behind.into(), ..peer("nginx:5", connections, connections) }];
+        causes(&profile)
+    };
+    assert_eq!(before_lock(16.0, "app:7"), [WaitCause::Lock]);
+    assert!(before_lock(16.0, "other:8").contains(&WaitCause::ConnectionPool), "the lock is elsewhere");
+    assert!(before_lock(60.0, "app:7").contains(&WaitCause::ConnectionPool), "most requests wait elsewhere");
 }
