@@ -25,6 +25,9 @@ pub struct Facts<'a> {
     /// Open-loop steps in which a request completed, by rising offered rate. Loads beyond the capacity are included.
     /// Steps whose load had too few connections are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
+    /// Steps of the sweep and the search that `sweep` and `search` leave out because other programs disturbed most of
+    /// them.
+    pub spoiled: Vec<&'a Trial>,
     /// Rates of the steps that `search` leaves out because their load had too few connections.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
@@ -94,6 +97,8 @@ impl<'a> Facts<'a> {
             t.broken().is_none() && !usual.spoils(t) && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t))
         };
         let sound: Vec<&Trial> = completed.iter().copied().filter(|t| is_sound(t)).collect();
+        let is_left_out = |t: &Trial| t.broken().is_none() && usual.spoils(t) && !sound.is_empty();
+        let spoiled = completed.iter().copied().filter(|t| is_left_out(t)).collect();
         let alive = if sound.is_empty() { &completed } else { &sound };
         let alive = || alive.iter().copied();
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
@@ -134,6 +139,7 @@ impl<'a> Facts<'a> {
             unloaded,
             sweep,
             search,
+            spoiled,
             own_pool,
             decisive,
             failing,

@@ -236,4 +236,22 @@ mod tests {
         let c = capacity(&PlantedRun::new(20_000.0, 200.0).change(|t, _| t.measured.tally.unanswered = 1000));
         assert!(!c.held, "{c:?}");
     }
+
+    /// Other programs disturbed the sweep step with one client and the search step at a low rate, and both met the
+    /// objective nevertheless. The undisturbed steps had too many clients for the objective. An earlier version of
+    /// loadline then found no rate at all.
+    #[test]
+    fn a_disturbed_step_that_met_the_objective_gives_a_lower_bound() {
+        let disturb = |t: &mut run::Trial, p: &crate::planted::Point| {
+            let is_light = t.kind == run::TrialKind::Sweep && p.n < 2.0;
+            let is_disturbed = is_light || t.kind == run::TrialKind::Search && p.offered < 100.0;
+            t.measured.others = vec![if is_disturbed { 0.6 } else { 0.02 }; 20];
+            if !is_disturbed {
+                t.latency_us.p99 = 1e9;
+            }
+        };
+        let c = capacity(&PlantedRun::new(20_000.0, 200.0).rates(&[0.4, 1.15]).change(disturb));
+        assert!(c.held && c.at_least && (c.rate - 80.0).abs() < 1e-6, "{c:?}");
+        assert!(c.method.contains("other programs disturbed the machine"), "{c:?}");
+    }
 }

@@ -11,24 +11,29 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 /// such as interrupts, counts as taken by other programs. Other programs disturb the search if their share of the CPUs
 /// is well above the usual share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct UsualShare(f64);
+pub(crate) struct UsualShare {
+    /// Usual share, 0 to 1.
+    share: f64,
+    /// True if other programs disturbed most of every search step. Then the search has no better steps, so these steps
+    /// count.
+    in_every_search_step: bool,
+}
 
 impl UsualShare {
-    /// Returns the lower quartile of other programs' CPU share over all tenths of a second with a high load. A program
-    /// that runs during half of the search does not change this quartile. The kernel's work grows with the load, so
-    /// tenths with a light load are left out.
+    /// Finds the usual share during the loads of a search.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
-        let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
-        let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
-        let mut shares: Vec<f64> = loaded.flat_map(|t| t.measured.others.iter().copied()).collect();
-        shares.sort_by(f64::total_cmp);
-        Self(shares.get(shares.len() / 4).copied().unwrap_or(0.0))
+        let usual = Self { share: lower_quartile(trials.clone()), in_every_search_step: false };
+        let mut steps = trials.filter(|t| t.kind == TrialKind::Search).peekable();
+        Self { in_every_search_step: steps.peek().is_some() && steps.all(|t| usual.spoils(t)), ..usual }
     }
 
     /// Returns true if other programs disturbed most of a step of a search. The search repeats a disturbed step,
     /// because the result of this step is useless.
     pub(crate) fn spoils(self, trial: &Trial) -> bool {
         if !matches!(trial.kind, TrialKind::Sweep | TrialKind::Search | TrialKind::Overload) {
+            return false;
+        }
+        if self.in_every_search_step && trial.kind == TrialKind::Search {
             return false;
         }
         let periods = self.exceeded(trial);
@@ -45,7 +50,7 @@ impl UsualShare {
         let others = &trial.measured.others;
         let exceeds = |at: usize| {
             let around = &others[at.saturating_sub(1)..others.len().min(at + 2)];
-            stats::average(around) > self.0 + OTHERS_USE
+            stats::average(around) > self.share + OTHERS_USE
         };
         let begin_s = |at: usize| TENTH_S * at as f64;
         let mut periods: Vec<Window> = Vec::new();
@@ -71,6 +76,17 @@ impl UsualShare {
         let shares = trial.measured.others.iter().enumerate().filter(|(at, _)| within(*at));
         shares.fold((0.0, 0.0), |(length_s, cpu_s), (_, share)| (length_s + TENTH_S, cpu_s + share * TENTH_S))
     }
+}
+
+/// Returns the lower quartile of other programs' CPU share over all tenths of a second with a high load. A program that
+/// runs during half of the search does not change this quartile. The kernel's work grows with the load, so tenths with a
+/// light load are left out.
+fn lower_quartile<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> f64 {
+    let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+    let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
+    let mut shares: Vec<f64> = loaded.flat_map(|t| t.measured.others.iter().copied()).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 4).copied().unwrap_or(0.0)
 }
 
 /// Returns a predicate on steps of a search. The predicate is true for a step that must be repeated because other
@@ -119,5 +135,16 @@ mod tests {
         let (quiet, busy) = (trial(1000.0, &[0.02; 20]), trial(700.0, &[0.4; 10]));
         let trials = [quiet.clone(), busy.clone()];
         assert!(spoiled(&trials)(&busy) && !spoiled(&trials)(&quiet));
+    }
+
+    /// On a busy machine, other programs began to work after the sweep. An earlier version of loadline repeated the
+    /// first search step until the end of the budget, and none of its search steps counted.
+    #[test]
+    fn search_steps_count_if_other_programs_disturbed_all_of_them() {
+        let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
+        let sweep = Trial { kind: TrialKind::Sweep, intensity, ..trial(1000.0, &[0.02; 20]) };
+        let (busy, quiet) = (trial(700.0, &[0.4; 10]), trial(700.0, &[0.02; 10]));
+        assert!(!spoiled(&[sweep.clone(), busy.clone()])(&busy), "no better step");
+        assert!(spoiled(&[sweep, busy.clone(), quiet])(&busy));
     }
 }

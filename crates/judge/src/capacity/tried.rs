@@ -23,6 +23,8 @@ pub(super) struct Tried<'f, 'a> {
     closed: Option<&'a Trial>,
     /// Best trial of a run without search and sweep.
     alone: Option<&'a Trial>,
+    /// Best of the steps that other programs disturbed. Without them, the server would have completed at least as much.
+    disturbed: Option<&'a Trial>,
     /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,
     /// Function that returns the rate that a trial shows: [`carried`] or [`surely_carried`].
@@ -55,13 +57,20 @@ impl<'f, 'a> Tried<'f, 'a> {
         let lone = lone(facts);
         let best = |trials: &[&'a Trial]| best(facts, trials, rate_of);
         let (open, closed, alone) = (best(&facts.search), best(&below), best(&lone));
+        let below = facts.spoiled.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f));
+        let disturbed = best(&below.collect::<Vec<_>>());
         let all = facts.search.iter().chain(&facts.sweep).chain(&lone).copied().collect();
-        Self { facts, open, closed, alone, all, rate_of, estimated: None, at_least: false }
+        Self { facts, open, closed, alone, disturbed, all, rate_of, estimated: None, at_least: false }
     }
 
     pub(super) fn found(&self) -> Option<&'a Trial> {
         let all = [self.open, self.closed, self.alone].into_iter().flatten();
-        all.max_by(|a, b| (self.rate_of)(a).total_cmp(&(self.rate_of)(b)))
+        all.max_by(|a, b| (self.rate_of)(a).total_cmp(&(self.rate_of)(b))).or(self.disturbed)
+    }
+
+    /// Returns true if only disturbed steps met the objective.
+    fn is_disturbed(&self) -> bool {
+        self.open.or(self.closed).or(self.alone).is_none() && self.disturbed.is_some()
     }
 
     /// Returns the source of a capacity that is the rate of a closed-loop sweep step. Returns `None` for an estimated
@@ -102,12 +111,17 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// the capacity lies somewhere between the best rate and the failed rate. Always false for a search for a number of
     /// users.
     ///
+    /// If only disturbed steps met the objective, the server may complete more without the disturbance.
+    ///
     /// After a rate failed, a few windows are not enough to find the capacity. Above the highest rate of the sweep, a
     /// search doubles its rate while the objective is met. After the first failure, the capacity may be anywhere
     /// between the last rate that passed and twice this rate. The first failure may also come from a disturbance of a
     /// single window.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
+        if self.is_disturbed() {
+            return true;
+        }
         let grows = !early_end::stopped_growing(facts);
         let few = facts.search.len() < FEWEST_WINDOWS || grows && self.open.is_some();
         let is_open = if facts.failing.is_some() { few } else { grows };
@@ -131,6 +145,14 @@ impl<'f, 'a> Tried<'f, 'a> {
     pub(super) fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
         match (self.found(), whole) {
             (Some(_), Some(p)) => pooled_method(p),
+            (Some(found), None) if self.is_disturbed() => format!(
+                "{} although other programs disturbed the machine: the server can do at least this",
+                if closed(found) {
+                    format!("closed loop with {}", counted(clients(found), "client"))
+                } else {
+                    "open loop".into()
+                }
+            ),
             (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
             (None, _) => format!(
                 "even the lowest load that was tried, {} offered, broke a limit; the rate is what it completed",
