@@ -33,13 +33,19 @@ impl OtherPrograms {
         Self { begin: Instant::now(), own, machine_ticks: machine_ticks(), own_ticks: own_ticks(own) }
     }
 
-    /// Returns the CPU time that other programs used on average since the start of the measurement, in CPUs.
+    /// Returns the CPU time that other programs and other virtual machines used on average since the start of the
+    /// measurement, in CPUs.
     pub fn cpus(&self) -> f64 {
         let machine = machine_ticks().saturating_sub(self.machine_ticks);
         let own = own_ticks(self.own).saturating_sub(self.own_ticks);
         #[allow(clippy::cast_precision_loss, reason = "ticks of a test")]
         let others = machine.saturating_sub(own) as f64;
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
+    }
+
+    /// Returns true if other programs used so much CPU time that they disturbed the test.
+    pub fn disturbed(&self) -> bool {
+        self.cpus() > DISTURBING_CPUS
     }
 
     /// Returns true if other programs used too little CPU time to disturb the test. If other programs used too much CPU
@@ -54,12 +60,14 @@ impl OtherPrograms {
     }
 }
 
-/// Returns the CPU time of all programs, in clock ticks: the user, nice and system time of /proc/stat. The result does
-/// not include time in interrupts, because this time belongs to no program.
+/// Returns the CPU time of all programs and of other virtual machines, in clock ticks: the user, nice, system and steal
+/// time of /proc/stat. The result does not include time in interrupts, because this time belongs to no program.
 fn machine_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
-    fields.take(3).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
+    let is_used = |at: &usize| [0, 1, 2, 7].contains(at);
+    let used = fields.enumerate().filter(|(at, _)| is_used(at)).filter_map(|(_, ticks)| ticks.parse::<u64>().ok());
+    used.sum()
 }
 
 /// Returns the CPU time of a process, of its ended children and of its running descendants, in clock ticks.

@@ -114,8 +114,9 @@ impl MixArgs {
             plan.target.url = format!("{origin}/");
         }
         let elsewhere = imported.named_elsewhere(&plan.target.url);
-        let elsewhere =
-            elsewhere.map(|named| format!("the requests name {named}, and are sent to {}", plan.target.url));
+        let url = &plan.target.url;
+        let server = url.strip_suffix(target_path(url)).unwrap_or(url);
+        let elsewhere = elsewhere.map(|named| format!("the requests name {named}, and are sent to {server}"));
         let said: Vec<String> = replaced.into_iter().chain(elsewhere).chain(imported.left_out_words()).collect();
         if !said.is_empty() {
             from = format!("{from}; {}", said.join("; "));
@@ -213,12 +214,15 @@ pub(crate) fn tell(lines: &[String]) {
 /// Returns the message that the paths of the request set replace the path of the target. Returns `None` if the target
 /// has no path.
 fn replaced_path(url: &str) -> Option<String> {
+    let path = target_path(url).split('#').next().unwrap_or_default();
+    (!["", "/"].contains(&path)).then(|| format!("the paths of these requests replace {path} of the target"))
+}
+
+/// Returns the path of the request, with query and fragment, in the URL of a target.
+fn target_path(url: &str) -> &str {
     let parts = run::UrlParts::parse(url);
     // In the URL of a Unix socket, the first `:/` separates the path of the socket from the path of the request.
-    let path =
-        if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path };
-    let path = path.split('#').next().unwrap_or_default();
-    (!["", "/"].contains(&path)).then(|| format!("the paths of these requests replace {path} of the target"))
+    if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path }
 }
 
 /// Replaces `$env:NAME` by the value of the environment variable, in the headers of a request set.

@@ -1,14 +1,23 @@
 //! Test that `prove` takes CPU time from a server that computes, and that throughput drops as predicted.
 
-use testkit::{alone_with_release, bottleneck, json, serve, verdict};
+use testkit::{OtherPrograms, alone_with_release, bottleneck, json, num, serve, verdict};
 
+/// On a machine that other programs or other virtual machines use, the experiment may need more time than this test
+/// gives it. Its interval must then still contain the truth: the throughput of this server follows its CPU.
 #[test]
 fn slowing_a_computing_server_proves_its_cpu_limit() {
     let (_alone, binary) = alone_with_release!("proof of server-cpu");
     let server = serve(&binary, 1, &["--option", "work_us=400"]);
     let url = format!("http://{}/", server.addr);
+    let others = OtherPrograms::watch();
     let run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "15s"]);
     let proof = &run["findings"]["proof"];
+    let is_server_cpu = |lever: &&serde_json::Value| lever["lever"] == "server-cpu";
+    let elasticity = proof["elasticities"].as_array().unwrap().iter().find(is_server_cpu).unwrap();
+    assert!(num(&elasticity["low"]) <= 1.0 && num(&elasticity["high"]) >= 0.8, "{}\n{proof:#}", verdict(&run));
+    if others.disturbed() {
+        return assert_ne!(proof["outcome"], "refuted", "{}\n{proof:#}", verdict(&run));
+    }
     assert_eq!(bottleneck(&run), "server-cpu", "{}\n{}", verdict(&run), proof["why"]);
     assert_eq!(proof["outcome"], "proven", "{}\n{proof:#}", verdict(&run));
 }

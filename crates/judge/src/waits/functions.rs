@@ -10,91 +10,6 @@ use crate::view::program;
 /// Maximum number of functions in the list.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Functions of the C library that only make a system call, or only start a thread. Their callers say more about the
-/// wait. The names are without leading underscores, `libc_` and `_nocancel`.
-const SYSTEM_CALLS: &[&str] = &[
-    "accept",
-    "accept4",
-    "clock_nanosleep",
-    "clone",
-    "clone3",
-    "connect",
-    "epoll_pwait",
-    "epoll_wait",
-    "fdatasync",
-    "fsync",
-    "nanosleep",
-    "poll",
-    "ppoll",
-    "pread",
-    "pread64",
-    "pselect",
-    "pwrite",
-    "pwrite64",
-    "read",
-    "readv",
-    "recv",
-    "recvfrom",
-    "recvmsg",
-    "select",
-    "send",
-    "sendmsg",
-    "sendto",
-    "sleep",
-    "start_call_main",
-    "start_main",
-    "start_thread",
-    "usleep",
-    "wait4",
-    "waitid",
-    "waitpid",
-    "write",
-    "writev",
-];
-
-/// Beginnings of the names of functions that wait for a lock, a condition variable or a timer on behalf of their
-/// callers: in the C libraries, in the libraries of Rust, C++, Go, node and Ruby, and in the JVM. Sources: glibc nptl
-/// and sysdeps/nptl, musl src/thread, libuv src/unix/thread.c, HotSpot share/runtime and os/posix.
-const WAITS: &[&str] = &[
-    "alloc::",
-    "cnd_",
-    "core::",
-    "do_futex_wait",
-    "futex_",
-    "internal/",
-    "lll_",
-    "mtx_",
-    "native_cond_",
-    "new_sem_",
-    "os::PlatformEvent::",
-    "parking_lot",
-    "pthread_",
-    "rb_native_cond_",
-    "runtime.",
-    "sem_",
-    "std::",
-    "sync.",
-    "syscall",
-    "time.Sleep",
-    "timedwait",
-    "uv_barrier_",
-    "uv_cond_",
-    "uv_mutex_",
-    "uv_rwlock_",
-    "uv_sem_",
-    "ObjectMonitor::",
-    "ObjectSynchronizer::",
-    "Parker::",
-    "PlatformEvent::",
-    "PlatformMonitor::",
-    "Runtime1::monitorenter",
-    "SharedRuntime::",
-    "Unsafe_Park",
-];
-
-/// Modules whose functions wait on behalf of their callers, in the form that stacks give to functions without a name.
-const MODULES: &[&str] = &["[libc.", "[libc-", "[libpthread", "[ld-"];
-
 /// Returns the functions of the run in which most threads wait.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitingFunction> {
     run.sampled_waits().map(waiting).unwrap_or_default()
@@ -144,37 +59,15 @@ fn stacks(profile: &WaitProfile) -> impl Iterator<Item = (&str, &str, f64)> {
 
 /// Returns the innermost function with a name that does not only wait on behalf of its caller.
 fn named_function(frames: &str) -> Option<&str> {
-    frames.rsplit(';').find(|name| !name.starts_with('[') && is_own(name))
+    frames.rsplit(';').find(|name| !name.starts_with('[') && run::is_own_function(name))
 }
 
 /// Returns the innermost function that does not only wait on behalf of its caller. A function without a name is given
 /// by its module in brackets. If all functions of the stack only wait, returns the one that says most about the wait.
 fn responsible_function(frames: &str) -> &str {
-    let own = frames.rsplit(';').find(|name| is_own(name));
-    let waits = || frames.rsplit(';').find(|name| !is_system_call(name));
+    let own = frames.rsplit(';').find(|name| run::is_own_function(name));
+    let waits = || frames.rsplit(';').find(|name| !run::is_system_call(name));
     own.or_else(waits).unwrap_or_else(|| frames.rsplit(';').next().unwrap_or(frames))
-}
-
-/// Returns true for a function that does more than wait on behalf of its caller.
-fn is_own(name: &str) -> bool {
-    let bare = bare(name);
-    let is_wait = WAITS.iter().any(|start| bare.starts_with(start));
-    let is_library = MODULES.iter().any(|module| name.starts_with(module));
-    !bare.is_empty() && !is_wait && !is_library && !is_system_call(name)
-}
-
-/// Returns true for a function that only makes a system call or starts a thread.
-fn is_system_call(name: &str) -> bool {
-    let bare = bare(name);
-    name == "_start" || bare == "syscall" || SYSTEM_CALLS.contains(&bare)
-}
-
-/// Returns a function's name without the marks that C libraries add to it.
-fn bare(name: &str) -> &str {
-    let name = name.trim_start_matches(['_', '<']);
-    let name = name.strip_prefix("GI_").unwrap_or(name).trim_start_matches('_');
-    let name = name.strip_prefix("libc_").unwrap_or(name);
-    name.strip_suffix("_nocancel").unwrap_or(name)
 }
 
 #[cfg(test)]

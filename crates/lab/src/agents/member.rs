@@ -193,7 +193,7 @@ impl Agent {
             (None, true) => {
                 format!("{} did not start loadline within {s} s: try the engine by hand; it must not prompt", self.host)
             }
-            _ => format!("not ready after {s} s; is the machine overloaded?"),
+            _ => format!("not ready after {s} s: the machine may be overloaded, or --threads may be too high for it"),
         }
     }
 

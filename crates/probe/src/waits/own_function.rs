@@ -2,21 +2,10 @@
 
 use stacks::Frame;
 
-/// Beginnings of the names of modules whose functions wait on behalf of their callers: the C library and its thread
-/// library.
-const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
-/// Name prefixes of functions that wait on behalf of their callers, in the libraries of Rust and C++.
-const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
-
-/// Returns the innermost function that does not merely wait on behalf of its caller (see [`LIBRARIES`] and
-/// [`WRAPPERS`]), with its file and line.
+/// Returns the innermost function that does not merely wait on behalf of its caller, with its file and line.
 pub(super) fn own_function(frames: &[Frame]) -> Option<String> {
-    let is_own = |frame: &&Frame| {
-        let function = frame.function.as_deref().unwrap_or_default();
-        let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
-        let wrapper = WRAPPERS.iter().any(|name| function.trim_start_matches('<').starts_with(name));
-        !function.is_empty() && !library && !wrapper
-    };
+    let is_own =
+        |frame: &&Frame| !run::is_library(&frame.module) && frame.function.as_deref().is_some_and(run::is_own_function);
     frames.iter().find(is_own).map(Frame::label_and_place)
 }
 

@@ -15,7 +15,12 @@ pub(super) fn sentence(run: &Run) -> String {
     let insecure = if tls.is_some_and(|tls| tls.insecure) { " --insecure" } else { "" };
     let trusted = tls.and_then(|tls| tls.ca_file.as_ref());
     let trusted = trusted.map_or(String::new(), |file| format!(" --cacert {}", quoted(file)));
-    let rest = if has_plain_requests(run) { "" } else { ", with the flags of this load's requests" };
+    let rest = match (has_plain_requests(run), is_long(run)) {
+        (true, false) => "",
+        (true, true) => ", with this load's URL",
+        (false, false) => ", with the flags of this load's requests",
+        (false, true) => ", with this load's URL and the flags of its requests",
+    };
     format!("To learn why: `loadline find{}{version}{insecure}{trusted}`{rest}", target(run))
 }
 
@@ -28,9 +33,17 @@ fn has_plain_requests(run: &Run) -> bool {
     load.requests.is_none() && load.stream.is_none() && load.protocol.http().is_some_and(is_plain)
 }
 
-/// Returns the target's URL as an argument of a shell command, after a space; empty for the embedded server.
+/// Maximum length of a URL that is printed within a command, bytes: four lines of a terminal.
+const MAX_URL_BYTES: usize = 320;
+
+fn is_long(run: &Run) -> bool {
+    run.plan.target.url.len() > MAX_URL_BYTES
+}
+
+/// Returns the target's URL as an argument of a shell command, after a space; empty for the embedded server. Instead of
+/// a long URL, returns the placeholder `URL`.
 fn target(run: &Run) -> String {
-    let url = &run.plan.target.url;
+    let url = if is_long(run) { "URL" } else { run.plan.target.url.as_str() };
     if url.is_empty() { String::new() } else { format!(" {}", quoted(url)) }
 }
 
@@ -59,6 +72,7 @@ mod tests {
             target(&run)
         };
         assert_eq!((told(""), told("http://[::1]:80/a")), (String::new(), " http://[::1]:80/a".into()));
+        assert_eq!(told(&format!("http://h/{}", "a".repeat(70_000))), " URL");
         assert_eq!(told("http://h/?a=1&b='c'`d`"), r" 'http://h/?a=1&b='\''c'\''%60d%60'");
     }
 

@@ -139,7 +139,7 @@ fn advice(protocol: &Protocol) -> &'static str {
 
 /// Formats a number of answers in words.
 fn some(answers: f64) -> String {
-    if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) }
+    if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers.round())) }
 }
 
 fn races(protocol: &Protocol, trial: &Trial) -> String {
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(
             sentences(&Trial { tally, closes_idle_after_s: Some(5e-5), ..Trial::default() }),
             [
-                "the server closed 723 connections just as requests left: it closes each connection after about 9.95 answers \
+                "the server closed 723 connections just as requests left: it closes each connection after about 10 answers \
               without announcing it (send `Connection: close` from the server, or measure with --new-connections); 723 sent \
               again"
             ]

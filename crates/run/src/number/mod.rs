@@ -177,11 +177,13 @@ fn round_significant(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors. The
-    // factor just above 1 makes the formatter round halves up, as readers expect. Without the factor, the formatter
-    // would round halves to even.
-    format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
+    // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
+    format!("{:.2e}", value * HALVES_UP).parse().unwrap_or(value)
 }
+
+/// Factor just above 1 that makes the formatter round halves up, as readers expect. Without the factor, the formatter
+/// would round halves to even.
+const HALVES_UP: f64 = 1.0 + 1e-12;
 
 fn separated(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

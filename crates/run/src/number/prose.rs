@@ -1,7 +1,7 @@
 //! Formatting of numbers in sentences. Whole numbers are written in full, and other numbers with at least three
 //! significant digits.
 
-use super::separated;
+use super::{HALVES_UP, separated};
 
 /// Formats a number with separated thousands: a whole number in full, another number with three significant digits, but
 /// never without its whole part. Examples: `0.0123`, `4.56`, `78.9`, `12,345`.
@@ -15,7 +15,7 @@ pub fn figure(x: f64) -> String {
     }
     let magnitude = x.abs().log10().floor() as i32;
     let decimals = (2 - magnitude).clamp(0, 9) as usize;
-    let text = format!("{x:.decimals$}");
+    let text = format!("{:.decimals$}", x * HALVES_UP);
     if decimals == 0 { thousands(&text) } else { text }
 }
 
@@ -77,6 +77,11 @@ mod tests {
         assert_eq!(figure(12_345.6), "12,346");
         assert_eq!(figure(-0.012_34), "-0.0123");
         assert_eq!(figure(4.5), "4.50");
+        assert_eq!(
+            (figure(31.25), super::super::significant(31.25)),
+            ("31.3".into(), "31.3".into()),
+            "halves round up"
+        );
         assert_eq!((figure(4.0), figure(0.0), figure(-12_000.0)), ("4".into(), "0".into(), "-12,000".into()));
         assert_eq!(figure(f64::NAN), "unknown");
         assert_eq!(duration(39_900.0), "39.9 ms");

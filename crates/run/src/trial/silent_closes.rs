@@ -47,7 +47,11 @@ impl Trial {
         if ends_at_random(tally) {
             return Some(SilentCloses::AtRandom(ended as f64 / (tally.completed as f64 + ended as f64)));
         }
-        let answers = tally.completed as f64 / tally.connected as f64;
+        let answers = match tally.lost_connections {
+            // Runs of older versions do not contain the numbers of answers on lost connections.
+            0 => tally.completed as f64 / tally.connected as f64,
+            lost => tally.answers_before_loss as f64 / lost as f64,
+        };
         (answers >= 0.5).then_some(SilentCloses::AfterAnswers(answers))
     }
 

@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,16 +27,25 @@ func waitForPlace() {
 	places <- 1
 }
 
+// Waits until this number of goroutines waits in this state, as the runtime names it.
+func awaitState(number int, state string) {
+	all := make([]byte, 1<<16)
+	for strings.Count(string(all[:runtime.Stack(all, true)]), state) < number {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func main() {
 	go holdLock()
-	time.Sleep(100 * time.Millisecond)
+	awaitState(1, "[sleep")
 	for i := 0; i < 7; i++ {
 		go waitForLock()
 	}
 	for i := 0; i < 5; i++ {
 		go waitForPlace()
 	}
-	time.Sleep(100 * time.Millisecond)
+	awaitState(7, "[sync.Mutex.Lock")
+	awaitState(5, "[chan send")
 	fmt.Println("ready")
 	time.Sleep(time.Hour)
 }

@@ -143,8 +143,8 @@ impl ClientSession {
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
         let error = payload.get(4..8).and_then(frame::number).unwrap_or_default();
         let text = payload.get(8..).unwrap_or_default();
-        if error != 0 || !text.is_empty() {
-            self.ended_by_server = Some(leaving(error, text));
+        if error != 0 || !text.is_empty() || last == 0 {
+            self.ended_by_server = Some(leaving(error, text, last == 0));
         }
         if error != 0 && self.streams.is_empty() && self.waiting.is_empty() {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
@@ -165,9 +165,10 @@ impl ClientSession {
 /// Maximum number of bytes that are shown of the text in a GOAWAY frame.
 const MAX_SHOWN: usize = 200;
 
-/// Describes a GOAWAY frame for the user.
-fn leaving(code: u32, text: &[u8]) -> String {
+/// Describes a GOAWAY frame for the user. `refuses_all` is true if the server processed no request of the connection.
+fn leaving(code: u32, text: &[u8], refuses_all: bool) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(MAX_SHOWN)]);
     let words = if text.is_empty() { String::new() } else { format!(" and the words {:?}", run::visible(&text)) };
-    format!("the server ends the connection (GOAWAY) with {}{words}", error_codes::shown(code))
+    let ends = if refuses_all { "ends the connection without processing a request" } else { "ends the connection" };
+    format!("the server {ends} (GOAWAY) with {}{words}", error_codes::shown(code))
 }

@@ -136,6 +136,7 @@ fn requests_accepted_before_a_goaway_are_completed() {
     begin(&mut refuses, 1);
     let (progress, ended) = receive(&mut refuses, &goaway(0));
     assert_eq!(ended, [done(0, 0, Outcome::Failed(Fault::ConnectionRefused))], "it would refuse it again");
+    assert!(refuses.explain().unwrap().contains("without processing a request (GOAWAY) with NO_ERROR (0)"));
     assert!(progress.unwrap().close);
 }
 

@@ -32,6 +32,10 @@ impl ClientSession {
         let Some(first) = self.peer.goaway() else { return };
         self.leaving = true;
         let fault = if first == 0 { Fault::ConnectionRefused } else { Fault::Unprocessed };
+        if first == 0 {
+            let words = || "the server ends the connection without processing a request (GOAWAY)".to_owned();
+            self.ended_by_server.get_or_insert_with(words);
+        }
         let unprocessed = |stream: &Stream| u64::from(quinn_proto::VarInt::from(stream.id)) >= first;
         while let Some(at) = self.streams.iter().position(unprocessed) {
             let mut stream = self.streams.swap_remove(at);

@@ -81,6 +81,7 @@ fn goaway_ends_waiting_requests_and_idle_connections() {
     exchange.settle();
     let refused = Outcome::Failed(Fault::ConnectionRefused);
     assert_eq!(take_ended(&mut exchange), [(0, refused), (1, refused)]);
+    assert!(exchange.client.explain().unwrap().contains("without processing a request"));
     assert!(exchange.progress.close);
     let (mut idle, control) = Exchange::of_requests(0);
     idle.server.write(control, &goaway(LAST_ID));
