@@ -23,6 +23,7 @@ pub struct OtherPrograms {
     own: u32,
     machine_ticks: u64,
     own_ticks: u64,
+    stolen_ticks: u64,
 }
 
 impl OtherPrograms {
@@ -30,22 +31,33 @@ impl OtherPrograms {
     pub fn watch() -> Self {
         let test_run = std::env::var(TEST_RUN_PID).ok().and_then(|pid| pid.parse().ok());
         let own = test_run.unwrap_or_else(std::process::id);
-        Self { begin: Instant::now(), own, machine_ticks: machine_ticks(), own_ticks: own_ticks(own) }
+        Self {
+            begin: Instant::now(),
+            own,
+            machine_ticks: machine_ticks(),
+            own_ticks: own_ticks(own),
+            stolen_ticks: stolen_ticks(),
+        }
     }
 
-    /// Returns the CPU time that other programs and other virtual machines used on average since the start of the
-    /// measurement, in CPUs.
+    /// Returns the CPU time that other programs used on average since the start of the measurement, in CPUs.
     pub fn cpus(&self) -> f64 {
         let machine = machine_ticks().saturating_sub(self.machine_ticks);
         let own = own_ticks(self.own).saturating_sub(self.own_ticks);
-        #[allow(clippy::cast_precision_loss, reason = "ticks of a test")]
-        let others = machine.saturating_sub(own) as f64;
-        others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
+        self.mean_cpus(machine.saturating_sub(own))
     }
 
-    /// Returns true if other programs used so much CPU time that they disturbed the test.
+    /// Returns the mean number of CPUs that were in use if `ticks` clock ticks of CPU time passed since the start of the
+    /// measurement.
+    fn mean_cpus(&self, ticks: u64) -> f64 {
+        #[allow(clippy::cast_precision_loss, reason = "ticks of a test")]
+        let ticks = ticks as f64;
+        ticks / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
+    }
+
+    /// Returns true if other programs, or other virtual machines, used so much CPU time that they disturbed the test.
     pub fn disturbed(&self) -> bool {
-        self.cpus() > DISTURBING_CPUS
+        self.cpus() + self.mean_cpus(stolen_ticks().saturating_sub(self.stolen_ticks)) > DISTURBING_CPUS
     }
 
     /// Returns true if other programs used too little CPU time to disturb the test. If other programs used too much CPU
@@ -60,14 +72,23 @@ impl OtherPrograms {
     }
 }
 
-/// Returns the CPU time of all programs and of other virtual machines, in clock ticks: the user, nice, system and steal
-/// time of /proc/stat. The result does not include time in interrupts, because this time belongs to no program.
+/// Returns the CPU time of all programs, in clock ticks: the user, nice and system time of /proc/stat. The result does
+/// not include time in interrupts, because this time belongs to no program.
 fn machine_ticks() -> u64 {
+    processor_ticks().iter().take(3).sum()
+}
+
+/// Returns the CPU time that the hypervisor gave to other virtual machines, in clock ticks.
+fn stolen_ticks() -> u64 {
+    processor_ticks().get(7).copied().unwrap_or(0)
+}
+
+/// Returns the times of all CPUs together in the order of proc_stat(5): user, nice, system, idle, iowait, irq, softirq
+/// and steal time, in clock ticks.
+fn processor_ticks() -> Vec<u64> {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
-    let is_used = |at: &usize| [0, 1, 2, 7].contains(at);
-    let used = fields.enumerate().filter(|(at, _)| is_used(at)).filter_map(|(_, ticks)| ticks.parse::<u64>().ok());
-    used.sum()
+    fields.filter_map(|ticks| ticks.parse().ok()).collect()
 }
 
 /// Returns the CPU time of a process, of its ended children and of its running descendants, in clock ticks.
