@@ -30,11 +30,18 @@ pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
     Some(Bars { title: "Requests by latency".into(), unit: Unit::Share, rows, terminal_only: true, ..Bars::default() })
 }
 
-/// Returns the upper end of each range of the histogram, in microseconds, rounded to two digits.
+/// Returns the upper end of each range of the histogram, in microseconds, rounded to two digits. The last end is rounded
+/// up, so that the ranges together contain the share [`BODY`] of the requests.
 fn edges(hist: &Hist) -> Vec<f64> {
     let (low, high) = (hist.quantile_us(HEAD).max(1e-3), hist.quantile_us(BODY).max(1e-3));
     let exact = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));
-    let mut edges: Vec<f64> = (1..=RANGES).map(exact).filter_map(|us| format!("{us:.1e}").parse().ok()).collect();
+    let two_digits = |us: f64| format!("{us:.1e}").parse().ok();
+    let mut edges: Vec<f64> = (1..=RANGES).map(exact).filter_map(two_digits).collect();
+    if let Some(last) = edges.last_mut().filter(|last| **last < high) {
+        // Half a unit of the second digit rounds every value up.
+        let half_unit = 10_f64.powf(high.log10().floor() - 1.0) / 2.0;
+        *last = two_digits(high + half_unit).unwrap_or(*last);
+    }
     edges.dedup();
     edges
 }
@@ -64,6 +71,14 @@ mod tests {
         assert!((all - 1.0).abs() < 1e-9 && rows.len() == 8, "{rows:?}");
         assert_eq!(rows[0].label, "to 140 µs");
         assert!(rows[7].label == "slower" && rows[7].sum() < 1e-3, "{rows:?}");
+    }
+
+    /// In an earlier version of loadline, the ranges ended at 55 ms, and "slower" had one request in a hundred.
+    #[test]
+    fn the_ranges_end_above_all_but_the_slowest_requests() {
+        let times: Vec<u64> = (0..100).map(|i| 54_000 + 12 * i).collect();
+        let rows = rows(&times);
+        assert_eq!(rows.last().unwrap().label, "to 56 ms", "{rows:?}");
     }
 
     #[test]
