@@ -78,10 +78,9 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let quarter = rates.len() / 4;
     let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
     let middle = median(rates.clone())?;
-    // An open loop that first works off a backlog completes more than the offered rate at the beginning. The decrease
-    // of the rate after the backlog is a drift only if the server also fell behind the offered rate.
-    let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
-    let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
+    let matters = (closed(trial) || fell_behind(trial, first.min(last)))
+        && z.abs() >= TREND_SURE
+        && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
         true => counted(clients(trial), "client"),
         false => rate(trial.rates.offered_rate),
@@ -97,6 +96,20 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let per_s = slope * rates.len() as f64 / trial.measured.length_s;
     let drift = Drift { of: DriftMetric::Throughput, counter: None, median: middle, per_s, z, sentence };
     (matters && (last < first) == (z < 0.0)).then_some(drift)
+}
+
+/// Returns true if the server fell behind the offered rate of an open loop in a quarter of the window, in which it
+/// completed `slowest_rate` requests per second.
+///
+/// An open loop that first works off a backlog completes more than the offered rate at the beginning, so a lower rate
+/// after that is no sign. Random arrivals make the rate vary, too. A server that fell behind has a backlog: either its
+/// requests are still unanswered at the end of the window, or they waited for as long as the backlog took to arrive.
+fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
+    let (offered_rate, tally) = (trial.rates.offered_rate, &trial.measured.tally);
+    let backlog = (offered_rate - slowest_rate) * trial.measured.length_s / 4.0;
+    let unanswered = tally.due.saturating_sub(tally.completed) as f64;
+    let has_backlog = unanswered >= backlog || trial.latency_us.max >= 1e6 * backlog / offered_rate;
+    slowest_rate < HELD_RATE * offered_rate && has_backlog
 }
 
 /// Returns the number of connections that the load opened in the window and kept. Late answers make the connection pool
@@ -335,6 +348,28 @@ mod tests {
         let named = (0..2000).filter(|&seed| course(20 + seed % 200, |_| 300.0, 0.15, seed as u64).is_some()).count();
         println!("{named} of 2000 steady loads with noise of 15 % are said to change");
         assert!(named <= 20, "{named}");
+    }
+
+    /// A server that answers at once completes what arrives. An earlier version of loadline took the scatter of 23 random
+    /// arrivals in one second for a server that slowed down.
+    #[test]
+    fn random_arrivals_at_a_server_that_keeps_up_are_no_change() {
+        let of = |max_us: f64, seed: u64| {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut trial = Trial::default();
+            trial.intensity =
+                Intensity::Open { rate: 20.0, arrival: run::Arrival::Poisson, max_connections: 1, pipeline: 1 };
+            let mut due = |rate: f64| (0..100).filter(|_| random.f64() < rate / 1000.0).count() as f64;
+            let counts: Vec<f64> = (0..10).map(|tenth| due(35.0 - 2.8 * f64::from(tenth))).collect();
+            let all = counts.iter().sum::<f64>();
+            trial.measured.series_completed = counts.iter().map(|n| 10.0 * n).collect();
+            (trial.measured.length_s, trial.rates.offered_rate, trial.latency_us.max) = (1.0, all, max_us);
+            (trial.measured.tally.due, trial.measured.tally.completed) = (all as u64, all as u64);
+            of_throughput(&trial, false).is_some()
+        };
+        let named = |max_us| (0..500).filter(|seed| of(max_us, *seed)).count();
+        assert_eq!(named(3e3), 0, "answers within 3 ms leave no backlog");
+        assert!(named(5e5) > 20, "answers after half a second show one");
     }
 
     /// Windows of random noise, without a trend, are hardly ever reported as growth.
