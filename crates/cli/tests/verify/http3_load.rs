@@ -18,7 +18,7 @@ fn counts_are_exact_with_a_thousand_connections_of_ten_streams() {
     let mut args = vec!["load", &url, "--insecure", "--connections", "1000", "--streams", "10"];
     args.extend([
         "--duration",
-        "2s",
+        "6s",
         "--warmup",
         "0s",
         "--at-rest",

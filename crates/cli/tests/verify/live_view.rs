@@ -80,8 +80,16 @@ fn load(server: &Running, more: &str) -> String {
 }
 
 /// Parts that the view shows for any load.
-const PARTS: [&str; 8] =
-    ["loadline load http://", "completed", "p99", "now ", "processes ", "busiest ", "errors   none", "q ends the run"];
+const PARTS: [&str; 8] = [
+    "loadline load http://",
+    "completed",
+    "p99",
+    "now ",
+    "processes ",
+    "busiest ",
+    "errors     none",
+    "q ends the run",
+];
 
 #[test]
 fn at_80_by_24_the_view_is_readable_and_q_keeps_the_measurements() {
@@ -209,7 +217,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);
     let terminal = Terminal::open(80, 24, &load);
-    terminal.shows(&["completed", "now ", "processes ", "errors   none", "rate 100/s", "q ends the run"]);
+    terminal.shows(&["completed", "now ", "processes ", "errors     none", "rate 100/s", "q ends the run"]);
     terminal.shows(&["measuring"]);
     // During the load, both client hosts report their CPU use.
     terminal.shows(&["clients  ", "a ", "b ", "use      client "]);

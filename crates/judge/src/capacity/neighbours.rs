@@ -14,26 +14,35 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 pub(crate) struct UsualShare {
     /// Usual share, 0 to 1.
     share: f64,
-    /// True if other programs disturbed most of every search step. Then the search has no better steps, so these steps
-    /// count.
+    /// True if other programs disturbed most of every step of the sweep, although the first of them was repeated. Then
+    /// the sweep has no better steps, so these steps count.
+    in_every_sweep_step: bool,
+    /// The same for the steps of the search.
     in_every_search_step: bool,
 }
 
 impl UsualShare {
     /// Finds the usual share during the loads of a search.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
-        let usual = Self { share: lower_quartile(trials.clone()), in_every_search_step: false };
-        let mut steps = trials.filter(|t| t.kind == TrialKind::Search).peekable();
-        Self { in_every_search_step: steps.peek().is_some() && steps.all(|t| usual.spoils(t)), ..usual }
+        let usual = Self { share: lower_quartile(trials.clone()), ..Self::default() };
+        let in_every_step = |kind: TrialKind| {
+            let mut steps = trials.clone().filter(|t| t.kind == kind);
+            steps.clone().nth(1).is_some() && steps.all(|t| usual.spoils(t))
+        };
+        let in_every_sweep_step = in_every_step(TrialKind::Sweep);
+        Self { in_every_sweep_step, in_every_search_step: in_every_step(TrialKind::Search), ..usual }
     }
 
     /// Returns true if other programs disturbed most of a step of a search. The search repeats a disturbed step,
     /// because the result of this step is useless.
     pub(crate) fn spoils(self, trial: &Trial) -> bool {
-        if !matches!(trial.kind, TrialKind::Sweep | TrialKind::Search | TrialKind::Overload) {
-            return false;
-        }
-        if self.in_every_search_step && trial.kind == TrialKind::Search {
+        let may_be_repeated = match trial.kind {
+            TrialKind::Sweep => !self.in_every_sweep_step,
+            TrialKind::Search => !self.in_every_search_step,
+            TrialKind::Overload => true,
+            _ => false,
+        };
+        if !may_be_repeated {
             return false;
         }
         let periods = self.exceeded(trial);
@@ -137,14 +146,22 @@ mod tests {
         assert!(spoiled(&trials)(&busy) && !spoiled(&trials)(&quiet));
     }
 
-    /// On a busy machine, other programs began to work after the sweep. An earlier version of loadline repeated the
-    /// first search step until the end of the budget, and none of its search steps counted.
+    /// On a busy machine, other programs disturbed all steps. An earlier version of loadline repeated the first step until
+    /// the end of the budget, and then had no result.
     #[test]
-    fn search_steps_count_if_other_programs_disturbed_all_of_them() {
-        let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
-        let sweep = Trial { kind: TrialKind::Sweep, intensity, ..trial(1000.0, &[0.02; 20]) };
+    fn steps_count_if_other_programs_disturbed_all_of_them() {
+        let closed = |trial: Trial| {
+            let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
+            Trial { kind: TrialKind::Sweep, intensity, ..trial }
+        };
         let (busy, quiet) = (trial(700.0, &[0.4; 10]), trial(700.0, &[0.02; 10]));
-        assert!(!spoiled(&[sweep.clone(), busy.clone()])(&busy), "no better step");
-        assert!(spoiled(&[sweep, busy.clone(), quiet])(&busy));
+        let unsteady = trial(700.0, &[0.0, 0.0, 0.2, 0.5, 0.5, 0.3, 0.4, 0.7, 0.4, 0.6]);
+        let sweep = closed(trial(1000.0, &[0.02; 40]));
+        let is_spoiled = |trials: &[Trial], step: &Trial| spoiled(trials)(step);
+        assert!(is_spoiled(&[sweep.clone(), busy.clone()], &busy), "it is repeated once");
+        assert!(!is_spoiled(&[sweep.clone(), busy.clone(), busy.clone()], &busy), "no better step");
+        assert!(is_spoiled(&[sweep, busy.clone(), busy.clone(), quiet], &busy), "a better step");
+        let (first, second) = (closed(unsteady.clone()), closed(unsteady));
+        assert!(is_spoiled(std::slice::from_ref(&first), &first) && !is_spoiled(&[first, second.clone()], &second));
     }
 }

@@ -1,6 +1,6 @@
 //! Rule for a run in which nothing reached its limit under the loads that were tried.
 
-use run::{FigureUnit, Intensity};
+use run::{FigureUnit, Trial};
 
 use super::network_medium::medium_use;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
@@ -10,7 +10,7 @@ use crate::evidence::{line, measured};
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
 use crate::signals::{Signal, chance};
-use crate::single::{clients, failed_share, failed_share_of_all, sides_of};
+use crate::single::{clients, closed, failed_share, failed_share_of_all, good, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{ALL_ANSWERED, FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
 use crate::view::View;
@@ -44,20 +44,16 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(queue) = waits::queue_inside(&facts.waits) {
         return Verdict::RuledOut(queue.sentence.clone());
     }
-    let kept = match &trial.intensity {
-        Intensity::Closed { .. } => facts.plateau == Plateau::Grows || clients(trial) <= 1.0,
-        _ => trial.rates.completed_rate >= ALL_ANSWERED * trial.rates.offered_rate,
-    };
-    if !kept {
-        return match &trial.intensity {
-            Intensity::Closed { .. } => Verdict::CannotSay(vec![facts.lacks_levels()]),
-            _ => Verdict::RuledOut(format!(
-                "{} of the offered {} completed",
-                rate(trial.rates.completed_rate),
-                offered(facts.run, trial)
-            )),
-        };
+    let heaviest = heaviest(facts, trial);
+    if let Some(behind) = [trial, heaviest].into_iter().find(|t| !closed(t) && !keeps_up(t)) {
+        let completed = rate(behind.rates.completed_rate);
+        return Verdict::RuledOut(format!("{completed} of the offered {} completed", offered(facts.run, behind)));
     }
+    if closed(heaviest) && facts.plateau != Plateau::Grows && clients(trial) > 1.0 {
+        return Verdict::CannotSay(vec![facts.lacks_levels()]);
+    }
+    // Without a sweep of several steps, only the heaviest load shows what the server can take.
+    let trial = if facts.plateau == Plateau::Grows { trial } else { heaviest };
     // Failures before and after the measured window count, too.
     let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
     let failed = shares.reduce(f64::max).unwrap_or(1.0);
@@ -67,8 +63,18 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     quiet(facts, trial)
 }
 
+/// Returns the open loop with the highest offered rate, if it completed more than `decisive`; otherwise `decisive`.
+fn heaviest<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
+    facts.search.last().copied().filter(|t| good(t) > good(decisive)).unwrap_or(decisive)
+}
+
+/// Returns true if an open loop completed its offered rate.
+fn keeps_up(trial: &Trial) -> bool {
+    trial.rates.completed_rate >= ALL_ANSWERED * trial.rates.offered_rate
+}
+
 /// Returns the utilization of the busiest known device, including the devices of the upstreams.
-fn busiest(facts: &Facts<'_>, trial: &run::Trial) -> Option<f64> {
+fn busiest(facts: &Facts<'_>, trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
     let threads = views.iter().filter_map(|v| v.workers().first().map(|t| t.busy));
@@ -85,7 +91,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
         .collect()
 }
 
-fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
+fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     let views = sides_of(trial);
     let Some(busiest) = busiest(facts, trial) else {
         return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
@@ -168,5 +174,24 @@ mod tests {
             b.id == "not-saturated" && b.evidence.iter().any(|e| e.text.contains("the load's own limit")),
             "{b:#?}"
         );
+    }
+
+    /// A busy machine left time for one sweep step and three rates. The server answered late at the highest rate, but
+    /// met the objective. An earlier version of loadline judged the sweep step alone, and was sure that nothing was full.
+    #[test]
+    fn a_rate_that_was_not_completed_is_no_room() {
+        let verdict = |completed: f64| {
+            let late = move |t: &mut Trial, p: &Point| {
+                if p.offered > 300.0 {
+                    t.rates.completed_rate = completed * p.offered;
+                }
+            };
+            let mut run = PlantedRun::new(24_000.0, 340.0).steps(&[1]).rates(&[0.25, 0.5, 0.98]).change(late).run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        assert_ne!(verdict(0.93).id, "not-saturated");
+        let room = verdict(1.0);
+        assert!(room.id == "not-saturated" && room.evidence[0].text.contains("333"), "{room:#?}");
     }
 }
