@@ -182,16 +182,16 @@ mod tests {
     fn a_rate_that_was_not_completed_is_no_room() {
         let verdict = |completed: f64| {
             let late = move |t: &mut Trial, p: &Point| {
-                if p.offered > 300.0 {
+                if p.offered > 160.0 {
                     t.rates.completed_rate = completed * p.offered;
                 }
             };
-            let mut run = PlantedRun::new(24_000.0, 340.0).steps(&[1]).rates(&[0.25, 0.5, 0.98]).change(late).run();
+            let mut run = PlantedRun::new(24_000.0, 340.0).steps(&[1]).rates(&[0.25, 0.5]).change(late).run();
             crate::judge(&mut run);
             run.findings.bottleneck
         };
         assert_ne!(verdict(0.93).id, "not-saturated");
         let room = verdict(1.0);
-        assert!(room.id == "not-saturated" && room.evidence[0].text.contains("333"), "{room:#?}");
+        assert!(room.id == "not-saturated" && room.evidence[0].text.contains("170"), "{room:#?}");
     }
 }
