@@ -21,8 +21,8 @@ pub(crate) struct Choice<'a> {
 }
 
 /// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Leaves out the rules in `excluded`.
-/// Only the highest tier with a result that can win counts. Within this tier, a rule beats every rule whose signs it
-/// explains. Among the remaining rules, the most probable result wins. If several results are equally probable, the
+/// Only the highest tier with a result that can win is considered. Within one tier, a rule beats every rule whose signs
+/// it explains. Among the remaining rules, the most probable result wins. If several results are equally probable, the
 /// first of them wins.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =

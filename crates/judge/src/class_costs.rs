@@ -1,5 +1,5 @@
 //! CPU cost per request of each class, estimated by regression over short windows. In some windows, each class has its
-//! share of the planned mix. In each of the remaining windows, one class has a larger share than in the planned mix.
+//! share of the planned mix. In each of the other windows, one class has a larger share than in the planned mix.
 //!
 //! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
 //! batches, caches and queues appear as scatter, which widens the intervals.
@@ -11,8 +11,8 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
 
-/// One window: the shares of all columns, the server's CPU time per completed request in microseconds, and the number
-/// of completed requests. A column is a class, or all other classes together.
+/// One window: the share of each column in the requests, the server's CPU time per completed request in microseconds,
+/// and the number of completed requests. A column is a class, or all other classes together.
 type Window = (Vec<f64>, f64, f64);
 
 /// Sets the CPU costs of the classes whose share was raised in some window. Returns the method and summary of the

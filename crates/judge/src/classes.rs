@@ -126,8 +126,8 @@ mod tests {
 
     use super::*;
 
-    /// Makes a class with 1,000 answers that took `took_us` microseconds each. In addition to these answers, the class
-    /// has `failed` failed requests.
+    /// Makes a class with 1,000 answers that took `took_us` microseconds each. The class also has `failed` failed
+    /// requests.
     fn class(name: &str, took_us: u64, failed: u64) -> ClassPart {
         let mut response = Hist::new();
         (0..1000).for_each(|_| response.record_ns(took_us * 1000));

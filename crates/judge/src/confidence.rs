@@ -18,8 +18,8 @@ const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 /// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // A run in which no request completed has no decisive trial. The only finding about this run is the first incident
-    // of any trial.
+    // A run in which no request completed has no decisive trial. The only finding about a run in which no request
+    // completed is the first incident of any trial.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
@@ -67,7 +67,7 @@ pub(crate) fn contradict(verdict: &mut Bottleneck, words: &str) {
     verdict.sentence += words;
 }
 
-/// Lowers the confidence to at most this value.
+/// Lowers the confidence of a verdict to at most `most`.
 pub(crate) fn limit(verdict: &mut Bottleneck, most: f64) {
     set(verdict, verdict.confidence.min(most));
 }

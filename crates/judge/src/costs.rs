@@ -4,7 +4,7 @@
 //!
 //! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
 //! cost from counters of this host or namespace is the cost of client and server together. Rows named `process_…` count
-//! only the side's own processes. Rows named `…_net` have the rate at rest subtracted.
+//! only the side's own processes. In rows named `…_net`, the rate at rest is subtracted.
 
 use run::FigureUnit::{self, Bytes, Micros, Plain};
 use run::{Cost, Reading, Run, Side, Trial, Window};
@@ -241,8 +241,8 @@ pub(crate) fn derive(run: &mut Run) {
     trials.iter_mut().for_each(|trial| derive_trial(trial, at_rest));
 }
 
-/// Fills the costs of both sides of one trial. `rest` has the counters before any load, in this order: client, server,
-/// further client hosts.
+/// Fills the costs of both sides of one trial. `rest` contains the counters before any load, in this order: client,
+/// server, further client hosts.
 pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
     let client = costs(trial, &trial.client, at_rest(&trial.client));

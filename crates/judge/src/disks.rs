@@ -8,8 +8,8 @@ use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED
 use crate::view::View;
 
 /// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.
-/// The threshold is lower for a disk that threads nearly always wait for. `stalled` is the share of the time in which
-/// threads waited for disks.
+/// The threshold of the busy share is lower for a disk that threads nearly always wait for. `stalled` is the share of
+/// the time in which threads waited for disks.
 pub(crate) fn full(load: &Load, stalled: Option<f64>) -> Signal {
     let awaited = stalled.map_or(0.0, |share| ((share - DISK_STALLED) / (DISK_AWAITED - DISK_STALLED)).clamp(0.0, 1.0));
     let threshold = DISK_FULL - awaited * (DISK_FULL - DISK_FULL_AWAITED);
@@ -50,10 +50,10 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes, or
-/// if one of their threads waits for a disk for a large part of the time. Processes that move few of the bytes may keep
-/// the disk busy, too, because a file system's journal writes more bytes than the processes do. Returns `None` if the
-/// processes did not move most of the bytes, and the waits of their threads are unknown.
+/// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes.
+/// They also keep it busy if one of their threads waits for a disk for a large part of the time. Processes that move
+/// few of the bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes
+/// do. Returns `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let recording = &view.side.recording;
     let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();

@@ -19,8 +19,8 @@ use crate::thresholds::{
 };
 use stats::NORMAL_95;
 
-/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but the means of parts
-/// this long are nearly independent.
+/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but the means of
+/// twentieths of the window are nearly independent.
 const PARTS: usize = 20;
 /// Minimum size of the trend in the later half of the window, in standard errors. A smaller trend shows that the growth
 /// has ended.
@@ -322,7 +322,7 @@ mod tests {
         let mut trial = Trial::default();
         let mut before = 0.0;
         let mut rate = |i: usize| {
-            // Neighbouring tenths are correlated, as in a real load.
+            // Neighbouring tenths of a second are correlated, as in a real load.
             before = 0.5 * before + noise * stats::normal(&mut random);
             of(i as f64 / tenths as f64) * (1.0 + before)
         };

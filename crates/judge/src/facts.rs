@@ -35,8 +35,8 @@ pub struct Facts<'a> {
     /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of the sweep's
     /// highest rate. In an experiment without a sweep, this is the first trial that meets the objective and reaches 97
     /// % of the highest rate. If no trial that reaches 97 % of the highest rate meets the objective, this is the first
-    /// trial that reaches 97 % of the highest rate. In other runs, this is the trial with the highest rate. If the
-    /// requests differ in size, rates in bytes per second are compared.
+    /// trial that reaches 97 % of the highest rate. If a run is no experiment and has no sweep, this is the trial with
+    /// the highest rate. If the requests differ in size, rates in bytes per second are compared.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met the objective.
     pub failing: Option<&'a Trial>,
@@ -44,8 +44,8 @@ pub struct Facts<'a> {
     pub plateau: Plateau,
     /// Upstreams of the server, the nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
-    /// Probability that each upstream is at the limit that its load names; 0 without a limit. In the order of
-    /// `upstreams`.
+    /// Probability that each upstream is at the limit that its load names; 0 without a limit. The probabilities are in
+    /// the order of `upstreams`.
     pub(crate) upstream_chances: Vec<f64>,
     /// Stretch of time in which every request failed, whatever the load.
     pub(crate) stretch: Option<FailedStretch<'a>>,
@@ -55,10 +55,10 @@ pub struct Facts<'a> {
     pub(crate) waits: Vec<WaitFinding>,
 }
 
-/// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective. A
-/// step that missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit,
-/// breaking this limit says nothing about the server's capacity. At higher loads that keep up with the offered rate,
-/// the limit that the lightest load broke is therefore ignored.
+/// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met the objective.
+/// If a step missed the objective at a lower rate than a step that met it, the step that missed counts as disturbed. If
+/// even the lightest load breaks a limit, breaking this limit says nothing about the server's capacity. At higher loads
+/// that keep up with the offered rate, the limit that the lightest load broke is therefore ignored.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -247,8 +247,8 @@ impl<'a> Facts<'a> {
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
     /// of CPUs. Of two machines, takes the one on which these other processes have the larger share of CPU use. Leaves
     /// out all processes on the machine that loadline watches, whatever their namespace. Returns `None` if the other
-    /// processes' share is below 10 %. A share of 10 % or more weakens every verdict that does not come from exact
-    /// counts.
+    /// processes' share is below 10 %. If the other processes use 10 % of the CPUs or more, every verdict that does not
+    /// come from exact counts is weakened.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -299,8 +299,8 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 
 /// Returns the share of a trial's window, 0 to 1, in which the hypervisor gave a machine's CPUs to other guests (steal
 /// time). If client and server are on two machines, returns the larger of the two machines' shares. Returns 0 if the
-/// share is unknown. Each time the hypervisor takes a CPU away, the machine pauses for milliseconds. High percentiles
-/// consist mostly of requests that met a pause of the hypervisor.
+/// time that the hypervisor took is unknown. Each time the hypervisor takes a CPU away, the machine pauses for
+/// milliseconds. High percentiles consist mostly of requests that met a pause of the hypervisor.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
@@ -392,14 +392,15 @@ mod tests {
         let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
         column.counter = run::CounterId("cpu.steal".into());
         let times = taken.client.recording.t_s.clone();
-        // The counter is in microseconds. The counter grows by a twentieth of a CPU's time.
+        // The planted counter of the time that the hypervisor takes is in microseconds. This planted counter grows by a
+        // twentieth of a CPU's time.
         column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
         taken.client.recording.columns.push(column);
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
     }
 
     /// Makes a run in which client and server each see four CPUs, of one machine or of two. The server fills three of
-    /// these CPUs, and other programs use `others` CPUs.
+    /// its four CPUs, and other programs use `others` CPUs.
     fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
         let top = 4000.0;
         let mut planted_run =

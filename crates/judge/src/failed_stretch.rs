@@ -14,7 +14,7 @@ use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
 /// succeeded. A report interval is as long as a step but may begin inside a step. [`MIXED_REPORTS`] intervals in a row
-/// may therefore overlap one more step than there are intervals.
+/// may therefore overlap one step more: `MIXED_REPORTS + 1` steps.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
 /// Counts of the requests that ended in one step (a short part of equal length) of a trial's window, or in the whole
@@ -86,7 +86,7 @@ impl<'a> FailedStretch<'a> {
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
         // A client pauses longer after each failed connect, so a few clients cause few failures. If connects were
-        // refused, the stretch is therefore judged by the number of missing answers if this number is larger.
+        // refused, the larger of two numbers therefore counts: failures, or missing answers.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
@@ -182,10 +182,10 @@ fn steps(trial: &Trial) -> Vec<Step<'_>> {
     (0..measured.series_completed.len()).map(step).collect()
 }
 
-/// Returns true if a failed load was no larger than a good load. A failed open loop is compared by its offered rate,
-/// with the good answers per second of any other load. A failed closed loop is compared by its number of clients, and
-/// only with other closed loops. Quick refusals raise a closed loop's rate, so this rate does not tell how large the
-/// load was.
+/// Returns true if a failed load was no larger than a good load. If the failed load is an open loop, its offered rate
+/// is compared with the other load's good answers per second. A failed closed loop is compared by its number of
+/// clients, and only with other closed loops. Quick refusals raise a closed loop's rate, so this rate does not tell how
+/// large the load was.
 fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
     match (closed(failed), closed(other)) {
         (true, true) => clients(failed) <= clients(other),

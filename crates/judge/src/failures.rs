@@ -26,8 +26,8 @@ pub(crate) struct Failures<'a> {
     share: f64,
     /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,
-    /// True if the failed share does not depend on the load. Failures that do not depend on the load show no limit of
-    /// the server.
+    /// True if the share of failed requests does not depend on the load. Failures that do not depend on the load show
+    /// no limit of the server.
     pub(crate) at_every_load: bool,
     /// Stretch of time in which every request failed.
     pub(crate) stretch: Option<FailedStretch<'a>>,
@@ -153,8 +153,8 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.count(*kind),
     };
-    // A failed request that is sent again is not counted as failed. Kinds of failures that were only sent again, and
-    // never counted, are therefore skipped.
+    // A failed request that is sent again is not counted as failed. Kinds of failures after which every request was
+    // sent again are therefore skipped.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
@@ -168,10 +168,10 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
     let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
     let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..ALL_REFUSED).contains(share))?;
-    // A difference of one failed request can always be chance, so 1 is added.
+    // A difference of one failed request can always be chance, so 1 is added to the allowed difference.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
-    // If any load has no failure, the share may depend on the load.
+    // If any load has no failure, the share of failed requests may depend on the load.
     let several = counts.len() > 1 && counts.iter().all(|(failed, _)| *failed > 0.0);
     let most = trials().max_by_key(|trial| trial.measured.tally.completed)?;
     (several && is_equal && share > facts.limits.errors).then_some((most, share))

@@ -1,5 +1,5 @@
-//! Fits as findings of a run. A finding has the fitted coefficients with their names, and the quality of the fit in
-//! words.
+//! Fits as findings of a run. A finding contains the fitted coefficients with their names, and the quality of the fit
+//! in words.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     /// The crate `report` draws the law with the formula in `run`, because `report` does not depend on `stats`. The
-    /// formulas in `run` and in `stats` must agree.
+    /// formulas of the scalability law in `run` and in `stats` must agree.
     #[test]
     fn the_drawn_law_is_the_fitted_one() {
         for n in [1.0, 7.0, 300.0] {

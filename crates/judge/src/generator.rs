@@ -55,9 +55,9 @@ pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server determines the rate of good answers. The server determines this rate if the rate was
-/// equal at several loads, or the server refused most requests of the decisive trial because they were too many. More
-/// requests of a faster generator would only be refused.
+/// Returns true if the server determines the rate of good answers. This is true if the rate of good answers was equal
+/// at several loads. It is also true if the server refused most requests of the decisive trial because they were too
+/// many. More requests of a faster generator would only be refused.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
@@ -211,8 +211,8 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 
-/// Returns the limit of CPUs that server and generator fill only together. The larger the generator's share of the CPU
-/// time is, the more probably the generator is the limit.
+/// Returns the limit of a generator that fills the CPUs only together with the server. The larger the generator's share
+/// of the CPU time is, the more probably the generator is the limit.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

@@ -1,9 +1,10 @@
 //! CPU cost of a TLS handshake on both sides, if the windows of a run show this cost.
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
-//! windows: CPU time per request over handshakes per request. The slope of the line is the cost of a handshake,
-//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. For
-//! such a load, the whole cost of a request is an upper bound of the handshake's cost.
+//! windows: CPU time per request over handshakes per request. The slope of the fitted line is the CPU time of a
+//! handshake, including the connect and the close. If every request of a load had its own connection, no line can be
+//! fitted. For a load with one connection per request, the whole cost of a request is an upper bound of the handshake's
+//! cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -80,7 +81,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
 }
 
 /// Returns the windows with mostly full handshakes, and the windows with mostly resumed handshakes. If no window has
-/// mostly full handshakes, the first list has the windows with a mixture of full and resumed handshakes.
+/// mostly full handshakes, the first list contains the windows with a mixture of full and resumed handshakes.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()

@@ -18,7 +18,7 @@ struct Stack<'a> {
     process: &'a str,
     /// Functions, from the outermost to the innermost.
     functions: Vec<&'a str>,
-    /// Share of all samples that have this stack, 0 to 1.
+    /// Share of all samples in which this stack was found, 0 to 1.
     share: f64,
 }
 
@@ -145,8 +145,8 @@ fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
     samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }
 
-/// Returns true if at least two samples have a function, and its share is that of a working function even at the lower
-/// end of its sampling error.
+/// Returns true if at least two samples contain a function, and its share is that of a working function even at the
+/// lower end of its sampling error.
 fn is_seen_often(share: f64, samples: u64) -> bool {
     (share * samples as f64).round() as u64 >= 2 && is_beyond(share, WORKS, samples)
 }

@@ -87,7 +87,7 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
 }
 
 /// Returns the first step of the sweep whose rate exceeds the bound N / (R1 + Z). A rate above N / (R1 + Z) shows that
-/// R1 is longer than the service time: a single client pays for each wake-up, and several clients share wake-ups. The
+/// R1 is longer than the service time. A single client pays for each wake-up, and several clients share wake-ups. The
 /// lightest step, which gives R1, is not compared with the bound.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let unloaded = facts.unloaded?;

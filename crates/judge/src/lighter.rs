@@ -1,6 +1,7 @@
-//! Lighter loads of a run: the trials at much lower rates, and the counters that were read before any load. Lighter
-//! loads show which CPU use is not the load's. A thread may be busy whatever the load: it polls, compiles, tidies up,
-//! or works for other clients. A thread that was full under a much lower load, too, does not show what limits the rate.
+//! Lighter loads of a run: the trials at much lower rates, and the counters that were read before any load. CPU use
+//! that appears under lighter loads, too, is not caused by the measured load. A thread may be busy whatever the load:
+//! it polls, compiles, tidies up, or works for other clients. A thread that was full under a much lower load, too, does
+//! not show what limits the rate.
 
 use run::{Side, Trial, Window};
 
@@ -20,8 +21,8 @@ pub(crate) struct LighterLoads<'a> {
 
 impl<'a> LighterLoads<'a> {
     /// Returns the server's side of the `trials` with at most half the rate of `view`, and of `at_rest`, the recordings
-    /// before any load. A recording belongs to the server if it has one of the server's processes. `grows` is true if
-    /// throughput still grew with the load, and no load missed the objective.
+    /// before any load. A recording belongs to the server if it contains one of the server's processes. `grows` is true
+    /// if throughput still grew with the load, and no load missed the objective.
     pub(crate) fn of(
         view: &View<'a>,
         trials: impl Iterator<Item = &'a Trial>,
@@ -43,8 +44,9 @@ impl<'a> LighterLoads<'a> {
 
     /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
     /// side, if it is known. If throughput still grows, one lighter load with a full share suffices, because a full
-    /// thread cannot double its rate. Otherwise all lighter loads must have a full share, because the first trials of a
-    /// server that warms up may be slow. Returns `None` if no lighter load shows the share.
+    /// thread cannot double its rate. If throughput stopped growing or a load missed the objective, all lighter loads
+    /// must show a full share, because the first trials of a server that warms up may be slow. Returns `None` if no
+    /// lighter load shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
         let full = |view| Some(Signal::new("", share(view)?, (FULL_MIDDLE, FULL_WIDTH)).chance());
         let full = self.views.iter().filter_map(full);
@@ -58,8 +60,8 @@ impl<'a> LighterLoads<'a> {
     }
 }
 
-/// Returns the busy share of a thread or process in another recording. A thread that the recording does not have was
-/// not started yet, if the recording has other threads of its process.
+/// Returns the busy share of a thread or process in another recording. If a recording contains other threads of the
+/// process but not this thread, the thread had not started yet.
 pub(crate) fn busy_of(view: &View<'_>, task: &Task) -> Option<f64> {
     let process = process_of(&task.name);
     let of_process = view.instances(task.counter).into_iter().filter(|(name, _)| process_of(name) == process);

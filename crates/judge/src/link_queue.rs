@@ -44,9 +44,9 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a link comes from this load. The traffic counts as the load's if the load sends most
-/// of the link's bytes (`per_s`, per second), or if the load's own packets queue. If both the bytes and the queue of
-/// the load are unknown, returns true if the load is at a limit.
+/// Returns true if the traffic of a link comes from this load. The traffic on the link counts as traffic of the load if
+/// the load sends most of the link's bytes (`per_s`, per second), or if the load's own packets queue. If both the bytes
+/// and the queue of the load are unknown, returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -106,8 +106,8 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if the receiver's TCP window or the send buffer stopped the sender. A full window or buffer can stop
-/// the sender even on a link that is not full.
+/// Returns true if the receiver's TCP window or the send buffer stopped the sender. A full TCP window or a full send
+/// buffer can stop the sender even on a link that is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")

@@ -297,8 +297,8 @@ mod tests {
         assert_eq!(breach(&seen, &limits).map(|b| b.kind), Some(BreachKind::P999));
     }
 
-    /// Four of sixteen connections got all answers, and the other twelve connections waited to the end. The waiting
-    /// requests are few, but more than one in a hundred.
+    /// Four of sixteen connections got all answers, and the other twelve connections waited to the end. Few requests
+    /// wait, but more than one in a hundred.
     #[test]
     fn requests_that_were_never_answered_count_against_p99_and_errors() {
         let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };

@@ -85,7 +85,7 @@ impl<'a> Overflow<'a> {
 }
 
 /// Returns true if the load connected inside the window, if some of its connects failed, or if some of its connections
-/// were never answered. In each of these cases, connects affected the whole load, and not only its start.
+/// were never answered. Such connects affected the whole load, and not only its start.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }

@@ -1,7 +1,7 @@
 //! Connections that the client saw established, but whose requests were never answered. The client cannot tell whether
 //! the connection exists for the server, too: the server may have dropped the last packet of the TCP handshake. Only
-//! the count of connections on the server's host shows whether the connection exists there. Requests on connections
-//! that wait in the server's accept queue are not answered either.
+//! the count of connections on the server's host shows whether the connection exists there. Requests also stay
+//! unanswered if their connections wait in the server's accept queue.
 
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;

@@ -367,7 +367,8 @@ mod tests {
         assert!(!b.advice.iter().any(|a| a.contains("Raise the number")), "{:?}", b.advice);
     }
 
-    /// Makes a server in which three threads of one name, a thread of another name and the first thread ran.
+    /// Makes a server in which five threads ran: three of one name, one of another name, and the process's first
+    /// thread.
     fn three_threads_of_one_name() -> PlantedRun {
         let names = [("http-exec-1", 104), ("http-exec-2", 105), ("http-exec-13", 106), ("gc", 107), ("srv", 100)];
         let planted = PlantedRun::new(20_000.0, 152.0).none(Who::Server, "thread.cpu").shared();
@@ -382,7 +383,8 @@ mod tests {
         assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
     }
 
-    /// Seen with Go behind a limit that delays answers: three threads of the runtime ran, but they were no pool.
+    /// This case occurred with Go behind a limit that delays answers: three threads of the runtime ran, but they were
+    /// no pool.
     #[test]
     fn threads_that_samples_show_to_be_no_pool_are_not_counted() {
         let sampled = three_threads_of_one_name().change(|trial, _| {

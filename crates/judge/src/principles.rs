@@ -1,8 +1,9 @@
 //! The ten rules of R. Blake, *Optimizing Windows NT* (1993), in our own words. `loadline explain rule-1` to `loadline
 //! explain rule-10` print one rule each, and say how loadline follows this rule.
 //!
-//! In our copy of the book, the pictures of the boxes with the rules' wording are missing. The rules' content therefore
-//! comes from the text around each box. The content of rule 4 is unknown, and the page of rule 4 says so.
+//! In our copy of the book, the pictures of the boxes with the rules' wording are missing. The content of the rules
+//! therefore comes from the book's text around each box. The content of rule 4 is unknown, and the page of rule 4 says
+//! so.
 
 /// One principle of the method.
 #[derive(Clone, Copy, Debug)]

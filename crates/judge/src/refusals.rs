@@ -69,8 +69,8 @@ fn share_grows(trials: &[&Trial]) -> bool {
 
 /// Returns true if the refused share of the heaviest load is hardly larger than the refused share of the lightest load.
 /// A limit that lets a constant rate of requests pass would have refused a far larger share of the heaviest load. The
-/// threshold for "hardly larger" is half of the growth that a limit at a constant rate would cause. Returns false if
-/// the rates of the lightest and the heaviest load hardly differ.
+/// refused share is hardly larger if it grew by less than half of the growth that a limit at a constant rate would
+/// cause. Returns false if the rates of the lightest and the heaviest load hardly differ.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -87,11 +87,13 @@ fn share_stays(refusing: &[&Trial]) -> bool {
 /// How the rate of good answers follows the rate of all answers within a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Within {
-    /// Good answers came at a constant rate, whatever the rate of all answers was. A rate limit does this.
+    /// Good answers came at a constant rate, whatever the rate of all answers was. A rate limit keeps the rate of good
+    /// answers constant.
     Steady,
-    /// Good answers rose and fell with all answers. A server that fails a share of all requests does this.
+    /// Good answers rose and fell with all answers. On a server that fails a share of all requests, the good answers
+    /// follow all answers.
     Follows,
-    /// The window shows neither.
+    /// The window shows neither a constant rate of good answers nor a rate that follows all answers.
     Open,
 }
 
@@ -123,7 +125,7 @@ pub(crate) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> 
 }
 
 impl<'a> Refusals<'a> {
-    /// Judges the refusals of `sound` trials. `completed` has all trials, including disturbed ones: other programs
+    /// Judges the refusals of `sound` trials. `completed` contains all trials, including disturbed ones: other programs
     /// change rates, but not the share that a server fails at every load.
     pub(crate) fn of(sound: impl Iterator<Item = &'a Trial>, completed: &[&'a Trial]) -> Self {
         let all: Vec<&Trial> = sound.filter(|t| t.measured.tally.completed > 0).collect();
@@ -183,8 +185,9 @@ impl<'a> Refusals<'a> {
 
     /// Returns true if a rate limit refuses the requests, and the server does not merely fail a share of them under any
     /// load. Signs of a limit are a status that names a limit, a larger refused share under more load, and good answers
-    /// at a constant rate. In a single load whose good answers rise and fall with all answers, the status is no sign. If
-    /// no status names a limit, a load with more good answers and hardly any refusals disproves the limit.
+    /// at a constant rate. In a single load whose good answers rise and fall with all answers, a status that names a
+    /// limit is no sign of a limit. If no status names a limit, a load with more good answers and hardly any refusals
+    /// disproves the limit.
     pub(crate) fn show_a_limit(&self) -> bool {
         let is_named = self.is_named && (self.grows || !self.follows_within);
         !self.share_is_constant && (is_named || !self.is_exceeded && (self.grows || self.steady_within))
@@ -234,8 +237,8 @@ mod tests {
     }
 
     /// There are six loads; the heaviest is 3 to 88 times the lightest. With status 429, the server refuses either a
-    /// constant share of the requests of every load, or all requests beyond a limit. An earlier version took the status
-    /// as proof of a limit.
+    /// constant share of the requests of every load, or all requests beyond a limit. An earlier version of loadline
+    /// took this status as proof of a rate limit.
     #[test]
     fn a_constant_share_of_all_loads_is_no_limit() {
         let mut random = fastrand::Rng::with_seed(22);

@@ -48,18 +48,18 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 
 /// Limit of the 99th percentile of the response times, microseconds: half of the default drain (the time after the load
 /// in which answers are awaited). If the 99th percentile is at least half of the default drain, unanswered requests may
-/// merely need longer than the drain. The requests that wait at the end of an overload wait longer than those that were
-/// answered.
+/// merely need longer than the drain. The requests that wait at the end of an overload wait longer than the requests
+/// that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer. The number of requests on connections without any
-/// answer is then limited to the number of connections that the server's listener dropped. All other unanswered
-/// requests may merely still wait for their turn.
+/// drain, counts only the requests on connections without any answer. The count is at most the number of connections
+/// that the server's listener dropped. All other unanswered requests may merely still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;
-    // If more than one request in a hundred is unanswered, the 99th percentile is unknown, so the maximum decides.
+    // If more than one request in a hundred is unanswered, the 99th percentile is unknown, so the maximum is compared
+    // instead.
     let slow = times.count > 0 && (if times.p99.is_finite() { times.p99 } else { times.max }) >= SLOW_US;
     if slow { all.min(trial.tally.phantom as f64).min(dropped(trial)) } else { all }
 }

@@ -54,8 +54,8 @@ fn collector(trial: &Trial) -> String {
     }
 }
 
-/// Describes gaps between events, if their 99th percentile under load exceeds every gap of the lightest load, and is
-/// long enough for a person to notice.
+/// Describes gaps between events, if a person would notice their 99th percentile under load, and if this percentile
+/// exceeds every gap of the lightest load.
 fn stalls(light: &Trial, loaded: &Trial) -> Option<String> {
     let [before_us, longest_us] = [SummaryFigure::P99, SummaryFigure::Max].map(|figure| light.gap_us.exact(figure));
     let after_us = loaded.gap_us.exact(SummaryFigure::P99)?;

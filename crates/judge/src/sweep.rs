@@ -143,14 +143,14 @@ fn in_flight(trial: &Trial) -> Option<f64> {
 /// the two steps, returns 1, because the first doubling may have given all the growth.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
-    // The steps are ordered by clients.
+    // The steps of the sweep are ordered by their numbers of clients.
     let next = sweep.get(sweep.partition_point(|t| clients(t) <= from));
     let between = next.is_some_and(|t| clients(t) < to);
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
 /// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). A
-/// sweep that adds one client at a time needs this condition, because most of its neighbouring steps are closer than a
+/// sweep that adds one client at a time needs condition (a), because most of its neighbouring steps are closer than a
 /// factor of two.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
@@ -197,7 +197,7 @@ mod tests {
 
     /// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s,
     /// because starting the hosts took most of the time. Of an offered 83/s, 54.1/s completed. The second step was
-    /// faster than the first only because the first included wake-ups.
+    /// faster than the first step only because the requests of the first step included wake-ups.
     #[test]
     fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
         let told = |overload: f64, in_flight: f64| {

@@ -16,7 +16,7 @@ pub enum Basis {
     Chosen,
 }
 
-/// One number that decides something.
+/// One threshold: a number that decides something.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     /// Part of the judgement that uses the threshold.
@@ -27,7 +27,7 @@ pub struct Threshold {
     pub value: f64,
     /// Unit of the threshold.
     pub unit: &'static str,
-    /// Cases above and below the threshold.
+    /// Description of the cases above and below the threshold.
     pub separates: &'static str,
     /// Basis of the value.
     pub basis: Basis,
@@ -40,7 +40,8 @@ pub struct Threshold {
 }
 
 /// Makes a constant and a row of [`THRESHOLDS`] from each line: name, type, value, unit, separated cases, basis,
-/// reason, test. Decisions with one meaning share one number. Further names of a shared number follow under `also`.
+/// reason, test. Decisions with the same meaning use the same threshold. If several decisions share a threshold, its
+/// further names follow under `also`.
 macro_rules! thresholds {
     ($($group:literal { $($name:ident: $type:ty = $value:expr, $unit:literal, $separates:literal,
         $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {

@@ -64,7 +64,7 @@ fn sources(dir: &Path) -> String {
     entries.map(text).collect()
 }
 
-/// Maximum number of rows in the table of thresholds. A new row must replace another row.
+/// Maximum number of rows in the table of thresholds. If the table is full, a new row must replace another row.
 const MOST_NUMBERS: usize = 120;
 
 /// Numbers that are not thresholds: zero, one, and the microseconds of a second.
@@ -106,7 +106,7 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
 
 /// Maximum number of decimal numbers in code outside of the table of thresholds, the rules and the signals. The maximum
 /// may only be lowered, because a new number that decides something belongs in the table of thresholds. Most of the
-/// existing numbers are percentiles, units and settings of numerical methods.
+/// existing numbers in the code are percentiles, units and settings of numerical methods.
 const LOOSE: usize = 160;
 
 /// Counts the decimal numbers in the code of a folder. Does not count numbers in tests, in made-up runs, and in the

@@ -31,7 +31,7 @@ impl TrustReport {
     }
 }
 
-/// Checks a run. Returns the warnings, and the checks that passed.
+/// Checks the figures of a run for contradictions and disturbances. Returns the warnings, and the checks that passed.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
@@ -76,7 +76,8 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     }
 }
 
-/// Returns the share of a run's time in which trials were measured. Returns `None` if the total time is unknown.
+/// Returns the share of a run's time in which trials were measured. Returns `None` if the length of the whole run is
+/// unknown.
 fn measured_share(run: &Run) -> Option<f64> {
     let measured_s: f64 = run.trials.iter().map(|t| t.measured.window.length_s()).filter(|s| s.is_finite()).sum();
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
@@ -183,7 +184,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         percent(difference)
     );
     // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
-    // the difference. If the window's edges may explain the difference, the check neither fails nor passes.
+    // the difference. If requests at the window's edges may explain the deviation from Little's law, the check neither
+    // fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {

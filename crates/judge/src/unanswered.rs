@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     /// Makes a trial of an older version: 100 answers of 2 ms, and `resets` connections that were reset. If `kept` is
-    /// true, the trial also has the histogram of the response times.
+    /// true, the trial also contains the histogram of the response times.
     fn old(resets: u64, kept: bool) -> Trial {
         let mut hist = Hist::new();
         hist.record_many_ns(2_000_000, 100);

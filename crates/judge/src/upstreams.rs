@@ -15,7 +15,8 @@ use crate::sweep::top;
 use crate::thresholds::{CLOSE, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// Load of an upstream, and the probability that it is at the limit that the load names; 0 without a limit.
+/// Load of an upstream, and the probability that the upstream is at the limit that this load names; 0 if it names no
+/// limit.
 pub(crate) type Judged = (UpstreamLoad, f64);
 
 /// What the trials of a run show about the limit of the server.
@@ -29,9 +30,9 @@ pub(crate) struct Course {
     pub(crate) at_a_time: Option<f64>,
 }
 
-/// Returns the number of requests that the server handles at a time, without the network: the highest rate times the
-/// response time with the fewest clients, `unloaded`. Returns `None` if it is unknown, or if the lightest load already
-/// filled the server.
+/// Returns the number of requests that the server handles at a time, without requests on the network. The number is the
+/// highest rate times the response time with the fewest clients, `unloaded`. Returns `None` if this number is unknown,
+/// or if the lightest load already filled the server.
 pub(crate) fn at_a_time(unloaded: Option<&Trial>, decisive: Option<&Trial>) -> Option<f64> {
     let (one, x_max) = (unloaded?, positive(good(decisive?))?);
     let way = server_of(one).and_then(|view| view.value("connection.min_rtt")).unwrap_or(0.0).max(0.0);
@@ -235,8 +236,8 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
 }
 
 /// Returns evidence of the queue in front of the nearest upstream with a queue, and the number of requests in this
-/// queue. The queue consists of connections that wait to be accepted, or else of unread requests. `request_bytes` is
-/// the size of a request.
+/// queue. This queue before the upstream consists of connections that wait to be accepted, or else of unread requests.
+/// `request_bytes` is the size of a request.
 pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
     let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();
     behind.sort_by_key(|behind| behind.depth);

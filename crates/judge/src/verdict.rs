@@ -88,15 +88,15 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
 fn is_mute(facts: &Facts<'_>) -> bool {
     // If the server or the generator died in the decisive trial, no rule reads this trial's counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // No rule applies without a good answer, because a server that refuses everything shows no limit. If every request
-    // failed for a stretch of time, no rule applies, either.
+    // No rule applies without a good answer, because a server that refuses everything shows no limit. Also, no rule
+    // applies if every request failed for a stretch of time.
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
 /// Returns the place of the words about waiting threads in the sentence of a verdict.
 ///
 /// The words about waiting threads come last only in a verdict without a cause, if its sentence is about failures or
-/// the threads have too few samples. Otherwise the words about waiting threads come first.
+/// the threads have too few samples. In all other sentences, the words about waiting threads come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

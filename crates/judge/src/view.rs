@@ -185,9 +185,9 @@ impl<'a> View<'a> {
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter of
-        // the wait may exceed the rest of the window. The kernel adds a wait to the counter only when the wait ends,
-        // and the wait may have begun before the window. The wait of a process is not limited to the window, because
-        // the waits of its threads add up.
+        // a thread's wait for a CPU may exceed the rest of the window. The kernel adds a wait to the counter only when
+        // the wait ends, and the wait may have begun before the window. The wait of a process is not limited to the
+        // window, because the waits of its threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -283,9 +283,10 @@ impl<'a> View<'a> {
         1.0 - average(&self.stolen_each(self.mask()))
     }
 
-    /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this host.
-    /// At most [`MAX_STOLEN`] counts. Without a mask, returns the shares of all CPUs. If only the sum over all CPUs was
-    /// read, one CPU may have lost all of this time. The result is empty if nothing was read.
+    /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this
+    /// host. A share above [`MAX_STOLEN`] counts as [`MAX_STOLEN`]. Without a mask, returns the shares of all CPUs. If
+    /// only the sum over all CPUs was read, one CPU may have lost all of this time. The result is empty if nothing was
+    /// read.
     pub(crate) fn stolen_each(&self, mask: Option<u64>) -> Vec<f64> {
         let of_mask =
             |cpu: &str| mask.is_none_or(|mask| cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0));
@@ -302,7 +303,7 @@ impl<'a> View<'a> {
     /// most. Reads the recording itself, so trials need no derived figures.
     pub fn stolen(&self) -> Option<f64> {
         let most = self.steal_of(|cpu| cpu != "total").into_iter().reduce(f64::max);
-        // A run of an older version may have only the sum over all CPUs.
+        // A run of an older version of loadline may contain only the sum over all CPUs.
         most.or_else(|| self.steal_of(|cpu| cpu == "total").first().copied())
     }
 

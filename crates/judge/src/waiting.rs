@@ -13,9 +13,9 @@ use crate::view::View;
 /// Shares of the requests in flight that wait unread at either side, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Waiting {
-    /// Share of the requests whose answer has arrived, but was not read by the generator yet.
+    /// Share of the requests whose answer has arrived but has not been read by the generator yet.
     pub(crate) client: f64,
-    /// Share of the requests that have arrived at the server, but were not read by the server yet.
+    /// Share of the requests that have arrived at the server but have not been read by the server yet.
     pub(crate) server: f64,
 }
 
@@ -96,7 +96,7 @@ mod tests {
 
     /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array describes one side by
     /// three numbers. The first two numbers are the shares of the time for which the side's thread runs, and waits for
-    /// a CPU. The third number is the side's unread bytes per connection.
+    /// a CPU. The third number of each array is the side's unread bytes per connection.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -4,7 +4,7 @@
 //!
 //! Hunter's t test assumes independent, normal values. Two additions make this implementation valid for dependent
 //! values with outliers, too. First, an isolated value that is far from its neighbours is moved towards these
-//! neighbours. (At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change.) Second,
+//! neighbours. At least [`MIN_SEGMENT`] values lie between two changes, so an isolated value is not a change. Second,
 //! the error of a mean takes the correlation of neighbouring values into account. The correlation is estimated from the
 //! differences of neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
 
@@ -16,9 +16,9 @@ use crate::student::two_sided;
 /// Minimum number of values between two changes, and before the first or after the last change. A smaller group of
 /// values that differ from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
-/// Significance level of the t test for a change. Hunter's level of 0.001 finds as many true changes, but three times
-/// as many false changes (simulated in `tests/change_points.rs`). Hunter's level is not strict enough, because a change
-/// is tested at the split with the largest difference.
+/// Significance level of the t test for a change. Hunter's significance level of 0.001 finds as many true changes, but
+/// three times as many false changes (simulated in `tests/change_points.rs`). Hunter's significance level is not strict
+/// enough, because a change is tested at the split with the largest difference.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -121,7 +121,7 @@ impl Series {
     }
 
     /// Compares the values on both sides of a split. The p-value is 1 if a split closer than [`MIN_SEGMENT`] values to
-    /// an end of the series would explain more of the variance. Such a split close to an end only separates outliers
+    /// an end of the series would explain more of the variance. A split that close to an end only separates outliers
     /// from the other values.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
@@ -170,8 +170,9 @@ impl Series {
         else {
             return;
         };
-        // If another change follows before the end of the part, a test of all values up to this end may miss the first
-        // change. The change therefore also counts if a test of the values up to `end` shows it.
+        // If another change follows in the same part of the series, a test of all values up to the end of the part may
+        // miss the first of these changes. The change at `at` therefore also counts if a test of the values up to `end`
+        // shows it.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);

@@ -65,8 +65,9 @@ pub struct PairwiseTest {
 }
 
 impl PairwiseTest {
-    /// Tests all pairs. For `i < j`, `chance(i, j)` is the probability of at least the observed difference if both
-    /// alternatives were equal. `None` means that the probability is not known; such a pair never counts as different.
+    /// Tests all pairs of alternatives. For `i < j`, `chance(i, j)` is the probability of at least the observed
+    /// difference if both alternatives were equal. `None` means that the probability is not known; a pair with an
+    /// unknown probability never counts as different.
     pub fn new(count: usize, level: f64, chance: impl Fn(usize, usize) -> Option<f64>) -> Self {
         let mut test = Self { differs: vec![vec![false; count]; count] };
         let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
@@ -88,10 +89,11 @@ impl PairwiseTest {
         self.differs.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
     }
 
-    /// Returns the maximum number of pairs that can still be equal at the same time. A pair is undecided if it is not
-    /// known to differ. Here, a pair also counts as undecided if a pair that encloses it is undecided, as (1, 4)
-    /// encloses (2, 3). Counting more pairs as undecided can only make the number larger. If enclosed pairs count as
-    /// undecided, a division of the alternatives into groups of neighbours reaches the maximum.
+    /// Returns the maximum number of pairs that can still be equal at the same time. A pair of alternatives is
+    /// undecided if the two alternatives are not known to differ. Here, a pair also counts as undecided if a pair that
+    /// encloses it is undecided, as (1, 4) encloses (2, 3). Counting more pairs as undecided can only make the number
+    /// larger. If enclosed pairs count as undecided, a division of the alternatives into groups of neighbours reaches
+    /// the maximum.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();

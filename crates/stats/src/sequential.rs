@@ -1,11 +1,12 @@
 //! Significance levels of a test that is repeated while the data grows. Each repetition of the test is called a look.
 //! All looks together raise a false alarm no more often than a single test would.
 //!
-//! Each look (repetition of the test) spends a part of the significance level. The part of the level that a look spends
-//! depends on the share of the planned data that exists at this look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The
-//! level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the last look keeps
-//! nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of the Brownian motion
-//! between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132, 1969).
+//! Each look (repetition of the test) spends a part of the significance level. The part of the significance level that
+//! a look uses depends on the share of the planned data at this look (K. Lan and D. DeMets, *Biometrika* 70, 1983). The
+//! significance level is divided as in the method of O'Brien and Fleming: early looks need strong evidence, and the
+//! last look keeps nearly the whole level. The sum of the data is modelled as a Brownian motion. The density of the
+//! Brownian motion between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A*
+//! 132, 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;
@@ -38,7 +39,7 @@ pub fn look_level(level: f64, shares: &[f64]) -> f64 {
 }
 
 /// Returns the allowed probability of a false alarm in any look up to now. `share` (0 to 1) is the part of the planned
-/// data that exists now. With all of the planned data, the probability is `level`.
+/// data that exists now. With all of the planned data, the allowed probability is `level`.
 fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }
@@ -75,7 +76,7 @@ impl Motion {
     }
 
     /// Returns the density of the Brownian motion at the next look. Only paths of the motion that are within the
-    /// boundary at the next look count.
+    /// boundary at the next look are included.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);

@@ -13,7 +13,7 @@ pub fn wilson(p: f64, n: f64, z: f64) -> Interval {
 }
 
 /// Returns Newcombe's interval of the second share minus the first. Each share comes with its number of draws. `z` is
-/// as in [`wilson`].
+/// the half-width of the interval in standard errors.
 pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
     let (of_a, of_b) = (wilson(a, n, z), wilson(b, m, z));
     let value = b - a;

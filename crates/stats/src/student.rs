@@ -93,8 +93,8 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let half = 0.5 * freedom;
     // Factor in front of the continued fraction: outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The fraction converges quickly only on one side of the mean of the beta distribution. On the other side of the
-    // mean, the complement of the probability is computed instead.
+    // The fraction converges quickly only on one side of the mean of the beta distribution. Where the fraction
+    // converges slowly, the complement of the probability is computed instead.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {

@@ -1,4 +1,4 @@
-//! Capacity searches that ran out of time. Such a search gives only a lower bound of the capacity.
+//! Capacity searches that ran out of time. A search that ran out of time gives only a lower bound of the capacity.
 
 use run::number::{prose::whole_rate, span};
 use run::{Capacity, WINDOW_GROWTH};

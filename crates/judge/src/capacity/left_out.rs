@@ -8,8 +8,8 @@ use super::tenths::disturbed_tenths;
 use crate::facts::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
-/// Returns true if nothing of a window counts, because the hypervisor took too much of its time. The moments of these
-/// pauses are unknown, so no tenth of a second of the window is known to be undisturbed.
+/// Returns true if a window is left out completely, because the hypervisor took too much of its time. The moments at
+/// which the hypervisor took the CPUs are unknown, so no tenth of a second of the window is known to be undisturbed.
 pub(super) fn is_dropped(trial: &Trial) -> bool {
     stolen(trial) > STOLEN_WINDOW
 }
@@ -19,8 +19,8 @@ pub(super) fn is_undisturbed(trial: &Trial, limit_us: f64, usual: UsualShare) ->
     !is_dropped(trial) && !disturbed(trial, limit_us, usual).contains(&true)
 }
 
-/// Returns for each tenth of a second whether it was disturbed. A tenth is disturbed by a pause of a machine, by other
-/// programs, or by the backlog of requests after such a disturbance.
+/// Returns for each tenth of a second whether it was disturbed. A tenth of a second is disturbed by a pause of a
+/// machine, by other programs, or by the backlog of requests after such a disturbance.
 pub(super) fn disturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> Vec<bool> {
     let periods: Vec<Window> = harmful(trial, limit_us).copied().chain(usual.exceeded(trial)).collect();
     disturbed_tenths(trial, &periods, CATCHES_UP)

@@ -1,5 +1,5 @@
 //! Capacity estimate for a response time limit that is long compared with a measured window. In an overload, the queue
-//! grows during the whole window. The window ends before any answer is late, so no limit on the response time is
+//! grows during the whole window. A short window ends before any answer is late, so no limit on the response time is
 //! exceeded. Overloaded windows show the capacity directly: it is the rate at which the server completes requests while
 //! more requests are offered.
 
@@ -44,8 +44,8 @@ pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
 }
 
 /// Returns the overloaded windows. In an overloaded window, the offered rate is so far above the mean completed rate of
-/// all overloaded windows that the server falls behind. The choice does not use a window's own completed rate, because
-/// choosing windows with low completed rates would lower the mean.
+/// all overloaded windows that the server falls behind. The choice of the overloaded windows does not depend on a
+/// window's own completed rate. Otherwise, windows with low completed rates would be chosen, and would lower the mean.
 fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
     let mut chosen = vec![*highest];

@@ -239,7 +239,7 @@ mod tests {
 
     /// Other programs disturbed the sweep step with one client and the search step at a low rate, and both met the
     /// objective nevertheless. The undisturbed steps had too many clients for the objective. An earlier version of
-    /// loadline then found no rate at all.
+    /// loadline found no rate that met the objective in this case.
     #[test]
     fn a_disturbed_step_that_met_the_objective_gives_a_lower_bound() {
         let disturb = |t: &mut run::Trial, p: &crate::planted::Point| {

@@ -40,10 +40,10 @@ pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
     }
 }
 
-/// Returns the counts of a window for a part of the objective. If `clean` is true, the disturbed time of
-/// the window does not count, but the share of failed requests always counts the whole window. Returns `None` if the
-/// window has no answers, or if none of its time counts. Also returns `None` if `clean` is true and the hypervisor took
-/// too much of the window's time.
+/// Returns the counts of a window for a part of the objective. If `clean` is true, the disturbed time of the window is
+/// left out, but the share of failed requests always covers the whole window. Returns `None` if the window has no
+/// answers, or if all of its time is left out. Also returns `None` if `clean` is true and the hypervisor took too much
+/// of the window's time.
 pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
     if clean && is_dropped(trial) {

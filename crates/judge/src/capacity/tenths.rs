@@ -3,8 +3,8 @@
 use run::{TENTH_S, Trial, Window};
 
 /// Returns true for each tenth of a second of a trial's window that is disturbed, and false for each other tenth. A
-/// tenth is disturbed if it overlaps one of `periods`, or the time after such a period in which the server catches up.
-/// The server catches up for `catches_up` times the length of the period.
+/// tenth of a second is disturbed if it overlaps one of `periods`, or the time after such a period in which the server
+/// catches up. The server catches up for `catches_up` times the length of the period.
 pub(super) fn disturbed_tenths(trial: &Trial, periods: &[Window], catches_up: f64) -> Vec<bool> {
     let of = |tenth: usize| {
         let begin_s = trial.measured.window.begin_s + TENTH_S * tenth as f64;

@@ -23,7 +23,8 @@ pub(super) struct Tried<'f, 'a> {
     closed: Option<&'a Trial>,
     /// Best trial of a run without search and sweep.
     alone: Option<&'a Trial>,
-    /// Best of the steps that other programs disturbed. Without them, the server would have completed at least as much.
+    /// Best of the steps that other programs disturbed. Without other programs, the server would have completed at
+    /// least as much in this step.
     disturbed: Option<&'a Trial>,
     /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,
@@ -37,9 +38,9 @@ pub(super) struct Tried<'f, 'a> {
 }
 
 impl<'f, 'a> Tried<'f, 'a> {
-    /// Returns the best trials of a run. In a search, the rates of a lower bound come from [`surely_carried`]: the
-    /// highest of several rates is partly high by chance, and without an estimate nothing corrects this. If the user
-    /// chose the loads, the rates are those that were measured.
+    /// Returns the best trials of a run. In a search, the rates of a lower bound come from [`surely_carried`]. The
+    /// highest of several rates is partly high by chance, and only an estimate from all windows would correct this. If
+    /// the user chose the loads, the rates are those that were measured.
     pub(super) fn of(facts: &'f Facts<'a>) -> Self {
         let mut tried = Self::by(facts, carried);
         tried.estimated = tried.estimate();
@@ -81,7 +82,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
     }
 
-    /// Returns the trial with the lightest load. The caller uses this trial if no trial of the run met the objective.
+    /// Returns the trial with the lightest load. The caller uses the returned trial if no trial of the run met the
+    /// objective.
     pub(super) fn least(&self) -> Option<&'a Trial> {
         let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         lightest.or(self.facts.decisive)
@@ -114,9 +116,9 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// If only disturbed steps met the objective, the server may complete more without the disturbance.
     ///
     /// After a rate failed, a few windows are not enough to find the capacity. Above the highest rate of the sweep, a
-    /// search doubles its rate while the objective is met. After the first failure, the capacity may be anywhere
-    /// between the last rate that passed and twice this rate. The first failure may also come from a disturbance of a
-    /// single window.
+    /// search doubles its rate while the objective is met. After the first rate that failed, the capacity may be
+    /// anywhere between the last rate that passed and twice this rate. The first window that failed may also have
+    /// failed because of a disturbance.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         if self.is_disturbed() {
@@ -130,9 +132,9 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
     /// The failed windows below `rate` must clearly outnumber the successful windows above `rate`: for example, 2 to 0,
-    /// or 4 to 1. A window counts as failed here only if too many of its requests failed, not if answers were late. A
-    /// real limit of the server makes only high rates fail. A proxy without free ports, in contrast, fails now and then
-    /// at any rate.
+    /// or 4 to 1. For this test, a window counts as failed only if too many of its requests failed, not if answers were
+    /// late. A real limit of the server makes only high rates fail. A proxy without free ports, in contrast, fails now
+    /// and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -171,10 +173,10 @@ fn carried(trial: &Trial) -> f64 {
     }
 }
 
-/// Returns a rate that a server with this trial's load certainly carries (97.5 % confidence). An open loop shows that
+/// Returns a rate that a server with this trial's load certainly sustains (97.5 % confidence). An open loop shows that
 /// the server keeps up with the offered rate, so the result is the same as that of [`carried`]. In a closed loop, the
-/// rate is only a count of requests, which is uncertain. This number of completed requests is assumed to vary like a
-/// Poisson count.
+/// rate is only a count of requests, which is uncertain. The number of requests that a closed loop completes in a
+/// window is assumed to vary like a Poisson count.
 fn surely_carried(trial: &Trial) -> f64 {
     let completed = trial.measured.tally.completed as f64;
     let error = if closed(trial) { NORMAL_95 / completed.max(1.0).sqrt() } else { 0.0 };

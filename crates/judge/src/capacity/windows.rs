@@ -54,7 +54,7 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
 }
 
 /// Returns the estimate from windows without their disturbed time. `spoiled` are windows that were disturbed for most
-/// of their time. The spoiled windows count only in a second estimate, which includes the disturbed time.
+/// of their time. The spoiled windows are used only in a second estimate, which includes the disturbed time.
 fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
     let every: Vec<At<'_>> = windows.iter().chain(spoiled).copied().collect();
     let excluded = every.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);
@@ -75,7 +75,7 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
 }
 
 /// Returns the geometric mean of the rates of the saturated closed-loop steps. The highest of the saturated steps'
-/// rates would be too high, because chance contributed to it. Steps that other programs disturbed count only if no
+/// rates would be too high, because chance contributed to it. Steps that other programs disturbed are used only if no
 /// other step is saturated.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
@@ -87,7 +87,8 @@ fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
 }
 
 /// Returns for each open-loop trial the chance, 0 to 1, that the objective is met at the trial's rate, judged from this
-/// trial alone. If the objective has several limits, the lowest chance counts. The result is `None` for closed loops.
+/// trial alone. If the objective has several limits, the lowest chance is returned. The result is `None` for closed
+/// loops.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (parts, usual) = (parts(limits), UsualShare::of(trials.iter()));
     let full = full(trials, usual);

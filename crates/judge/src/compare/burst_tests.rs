@@ -149,8 +149,8 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
             let (ln, uncertainty) = (apart.sides[1] - apart.sides[0], apart.uncertainty?);
             let differs = ln.abs() > quantile(*level, uncertainty.freedom) * uncertainty.error;
             let regressed = differs && ln >= THRESHOLD.ln_1p();
-            // A regression ends a comparison at any interim analysis (look). A result that is no regression counts only
-            // at the last interim analysis.
+            // A regression ends a comparison at any interim analysis (look). A result that is no regression is accepted
+            // only at the last interim analysis.
             (regressed || (differs && at + 1 == levels.len())).then_some(regressed)
         };
         let ended = levels.iter().enumerate().find_map(look);

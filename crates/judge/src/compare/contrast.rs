@@ -147,8 +147,8 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Returns the uncertainty of the difference between both sides, with one observation for each condition. This method
-/// is for sides that have only one window under some condition.
+/// Returns the uncertainty of the difference between both sides, with one observation for each condition. One
+/// observation for each condition is suitable for sides that have only one window under some condition.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;

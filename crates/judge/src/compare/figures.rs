@@ -42,8 +42,8 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// Makes a figure that is a part of another figure, as user CPU time is a part of CPU time. The figure of a part does
-/// not influence the result: the figures of two parts may change although their sum stays the same.
+/// Makes a figure that is a part of another figure, as user CPU time is a part of CPU time. Figures that are parts of
+/// another figure do not influence the result, because two parts may change although their sum stays the same.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
@@ -118,7 +118,7 @@ pub(crate) fn asked(trial: &Trial) -> bool {
 }
 
 /// Returns a time of the experiment in microseconds. Returns `None` if the trial sent requests, because only trials
-/// without requests measure such times.
+/// without requests time the calls of a function.
 pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
     let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))

@@ -132,7 +132,7 @@ impl ComparisonInput<'_> {
     }
 
     /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` unless the CPU
-    /// time that they add is statistically significant.
+    /// time that other programs add is statistically significant.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;
@@ -158,8 +158,8 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// Returns one observation for each run. This method suits a figure that hardly varies within a server process. A
-    /// side with a single run gives no interval.
+    /// Returns one observation for each run. One observation per run suits a figure that hardly varies within a server
+    /// process. A side with a single run gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();

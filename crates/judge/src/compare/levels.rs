@@ -1,9 +1,9 @@
 //! Significance levels of a comparison: the chance with which equal servers get "faster" or "slower" for each figure.
 //!
 //! Figures are grouped into families. The figures of a family share one significance level (weighted Bonferroni
-//! correction). The server's CPU time per request scatters least, so it gets half of its family's level. All other
-//! figures of the family of the CPU time together get the other half. If the data is analysed several times (looks),
-//! each figure's level is divided among the looks.
+//! correction). The server's CPU time per request scatters least, so it gets half of its family's significance level.
+//! All other figures in the family of the CPU time together get the other half of this level. If the data is analysed
+//! several times (looks), each figure's significance level is divided among the looks.
 
 use run::{ComparedFigure, FigureRole};
 
@@ -17,8 +17,8 @@ pub(super) struct Levels {
     first: f64,
     deciding: f64,
     listed: f64,
-    /// Chance that at least one end of a figure's interval is a wrong bound. Each end alone is wrong with the
-    /// probability [`COMPARE_LEVEL`].
+    /// Chance that at least one end of a figure's interval is a wrong bound. Each end of the interval alone is wrong
+    /// with the probability [`COMPARE_LEVEL`].
     pub(super) bound: f64,
 }
 

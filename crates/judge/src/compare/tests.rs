@@ -258,7 +258,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     }
     let old = both(&died(&a, ended), &a);
     assert!(old.outcome != ComparisonOutcome::Regressed && !old.deaths[0].new, "{old:?}");
-    // A generator that ended is no death of the server.
+    // If the generator ended instead, the comparison counts no death of the server.
     assert!(both(&a, &died(&b, run::IncidentKind::GeneratorEnded)).deaths.is_empty());
     let mut silent = b.clone();
     silent.trials.iter_mut().for_each(|t| (t.measured.tally.completed, t.tally.sent) = (0, 4));

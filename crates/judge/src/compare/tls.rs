@@ -1,4 +1,5 @@
-//! Share of a request's CPU time that TLS costs. This share is computed if exactly one side of the comparison uses TLS.
+//! Share of a request's CPU time that TLS costs. The share of TLS is computed if exactly one side of the comparison
+//! uses TLS.
 
 use run::{ComparedFigure, Run, TlsCost};
 
@@ -16,8 +17,8 @@ pub(super) fn share(old: (&str, &[Run]), new: (&str, &[Run]), all: &[ComparedFig
         return None;
     }
     let cpu = all.iter().find(|c| c.figure == SERVER_CPU)?;
-    // `ratio` is the new CPU time divided by the old CPU time. The share is 1 minus a quotient: the CPU time without
-    // TLS divided by the CPU time with TLS.
+    // `ratio` is the new CPU time divided by the old CPU time. The share that TLS costs is 1 minus a quotient: the CPU
+    // time without TLS divided by the CPU time with TLS.
     let of = |ratio: f64| finite(1.0 - if new_speaks { 1.0 / ratio } else { ratio });
     let share = of(cpu.ratio)?;
     let ends = cpu.low.zip(cpu.high).and_then(|(a, b)| of(a).zip(of(b)));

@@ -47,7 +47,8 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
 /// each search tries different rates.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
-        // Each step of the two servers' searches was tried only once, so these steps count only for the capacity.
+        // Each step of the two servers' searches was tried only once, so these steps are used only to compare the
+        // capacities.
         Pairing::InTurns | Pairing::AtOnce => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     }

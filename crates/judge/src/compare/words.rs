@@ -2,14 +2,15 @@
 //!
 //! The significance level of 5 % limits two kinds of errors in a comparison. First, equal servers get "slower" or
 //! "faster" for any figure of a family in at most 5 of 100 comparisons (Bonferroni). The figures that decide the
-//! comparison are one family. The listed costs are another family of figures. In one common family, thirty listed costs
-//! would widen the intervals of the seven deciding figures.
+//! comparison form one family, which shares one significance level. The listed costs are a second family, with a
+//! significance level of its own. If thirty listed costs shared the significance level of the seven deciding figures,
+//! the intervals of the deciding figures would be wider.
 //!
 //! Second, a new server that is worse than the old server by more than the threshold passes in at most 5 of 100
-//! comparisons. All required figures must pass, so each is tested at the full level of 5 % (R. Berger, *Technometrics*
-//! 24, 1982). If a figure does not certainly differ between the servers, each end of its interval is a bound that is
-//! correct in 95 of 100 comparisons. The interval of a figure that does not certainly differ always includes "no
-//! change" (J. Hsu and others, *Biometrika* 81, 1994).
+//! comparisons. All required figures must pass, so each is tested at the full significance level of 5 % (R. Berger,
+//! *Technometrics* 24, 1982). If a figure does not certainly differ between the servers, each end of its interval is a
+//! bound that is correct in 95 of 100 comparisons. The interval of a figure that does not certainly differ always
+//! includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -85,8 +86,8 @@ fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     }
 }
 
-/// Returns the interval of a change: the wide interval if "no change" is outside it. If "no change" is inside the wide
-/// interval, returns the narrow interval, extended to include "no change".
+/// Returns the interval of a change: the wide interval if the wide interval excludes "no change". If "no change" is
+/// inside the wide interval, returns the narrow interval, extended to include "no change".
 fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     let differs = (wide.0 > 0.0 || wide.1 < 0.0) && change != 0.0;
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }

@@ -6,7 +6,7 @@ use run::{Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, T
 use super::{Case, Values};
 use crate::number::positive;
 
-/// Name that the converted run gives to the server's process, if the file has the process's CPU use.
+/// Name that the converted run gives to the server's process, if the file contains the process's CPU use.
 const PROCESS: &str = "server:1";
 /// Instance name of the network link in the converted run's counters.
 const LINK: &str = "link";

@@ -8,7 +8,7 @@ use crate::number::finite;
 /// Time at the edge of a part, seconds, whose failures may belong to the neighbouring part.
 const EDGE_S: f64 = run::TICK_INTERVAL.as_secs_f64();
 
-/// Counts of a part.
+/// Counts of the requests in one part of a load.
 pub(super) struct Counts {
     /// Completed requests per second.
     pub(super) completed_rate: f64,
@@ -86,7 +86,8 @@ pub(super) fn counts(trial: &Trial, [from_s, to_s]: [f64; 2]) -> Counts {
     }
 }
 
-/// Returns true if the series of failures of a trial is complete. Early versions of loadline wrote no such series.
+/// Returns true if the series of failures of a trial is complete. Early versions of loadline wrote no series of
+/// failures.
 fn has_failures(trial: &Trial) -> bool {
     let failed = |m: &Moment| m.failed > 0;
     let tally = &trial.measured.tally;

@@ -15,7 +15,8 @@ pub(super) fn parts(trial: &Trial, stages: &[Stage], spans: &[f64], limits: &Lim
     let has_errors = |part: &CoursePart| part.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let fails: Vec<bool> = parts.iter().map(has_errors).collect();
     for (at, (part, counts)) in parts.iter_mut().zip(&counts).enumerate() {
-        // Failures at the edge of a part belong to its neighbour if other requests of the neighbour failed, too.
+        // Failures at the edge between two parts do not count for a part if the neighbouring part has failures of its
+        // own.
         let is_failing = |at: Option<usize>| at.and_then(|at| fails.get(at)).is_some_and(|fails| *fails);
         let counts_edge = [!is_failing(at.checked_sub(1)), !is_failing(Some(at + 1))];
         part.is_unknown |= part.breach.is_none() && !counts.show_success(counts_edge, limits);

@@ -150,7 +150,8 @@ fn failures_at_the_edge_of_a_stage_are_blamed_on_neither_neighbour() {
     assert_eq!((found.held_rate, found.failed, found.unknown), (Some(1000.0), Some(2), None), "{found:?}");
 }
 
-/// The last two seconds are slow. One moment begins before them and ends in them.
+/// The server answers slowly in the last two seconds of the load. One moment begins before these last two seconds and
+/// ends in them.
 #[test]
 fn a_moment_of_two_stages_shows_neither_that_they_held_nor_that_they_failed() {
     let step = |rate| Stage { seconds: 2.0, from: rate, to: rate };

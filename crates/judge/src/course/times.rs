@@ -4,10 +4,10 @@ use run::{DETAIL_INTERVAL, Limits, Moment, TICK_INTERVAL, TimeLimits, Trial};
 
 use crate::thresholds::COURSE_NOISE;
 
-/// Maximum time, seconds, by which a moment may begin before the part to which it belongs. A part is still covered by
-/// moments if at most this much time of the part has none. Moments end where the generator reports details
-/// ([`DETAIL_INTERVAL`]). The last report before the end of a stage therefore comes up to this interval before the end,
-/// and a report may be late.
+/// Maximum time, seconds, by which a moment may begin before the part to which it belongs. A part still counts as
+/// covered by moments if they leave out at most this much of its time. Moments end where the generator reports details
+/// ([`DETAIL_INTERVAL`]). The last of these reports in a stage may therefore come up to [`DETAIL_INTERVAL`] before the
+/// end of the stage, and a report may be late.
 const MAX_EARLY_S: f64 = DETAIL_INTERVAL.as_secs_f64() + MAX_LATE_S;
 /// Maximum time, seconds, by which a moment may end after its part: the time that a report may be late.
 const MAX_LATE_S: f64 = TICK_INTERVAL.as_secs_f64();
@@ -37,15 +37,15 @@ pub(super) struct Bound {
 }
 
 impl Times {
-    /// Returns the bound of the 99th percentile of the whole part. It is a lower bound if answers are missing, and
-    /// otherwise an upper bound. An upper bound is absent if no moment covers some time of the part.
+    /// Returns the bound of the 99th percentile of the whole part. The returned bound is a lower bound if answers are
+    /// missing, and otherwise an upper bound. An upper bound is absent if no moment covers some time of the part.
     pub(super) fn p99(&self) -> Bound {
         let Bound { us, lacks_answers } = self.around.p99;
         Bound { us: us.filter(|_| self.is_covered || lacks_answers), lacks_answers }
     }
 
     /// Returns true if the times show that the limits on the response time are met. The moments have a median and a
-    /// 99th percentile, so they cannot show this for a limit on another figure.
+    /// 99th percentile, so they cannot show that a limit on another figure is met.
     pub(super) fn show_success(&self, limits: &Limits) -> bool {
         let meets = |limit: Option<f64>, bound: &Bound| {
             let is_known = self.is_covered && !bound.lacks_answers;
@@ -78,7 +78,7 @@ pub(super) fn times(trial: &Trial, rate_at: &dyn Fn(f64) -> f64, [from_s, to_s]:
 }
 
 /// Returns true if answers are missing in a moment without a percentile. Answers are missing if requests failed, or if
-/// no answer came although requests were certainly due. At a low rate, a moment may have no request by chance.
+/// no answer came although requests were certainly due. At a low rate, a moment may contain no request by chance.
 fn lacks_answers(moment: &Moment, offered: f64) -> bool {
     moment.failed > moment.unexpected || offered * moment.seconds > COURSE_NOISE.powi(2)
 }

@@ -18,7 +18,7 @@ use figure::{Figure, words};
 use windows::Seen;
 
 /// Returns the result of every expectation in the plan, from the windows that represent the run. If the run has
-/// repeats, the mean over the repeats counts.
+/// repeats, the mean over the repeats is compared with the expectation.
 pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult> {
     let parts: Vec<Option<Seen<'_>>> = match run.repeats().count() > 1 {
         true => {

@@ -89,7 +89,7 @@ impl Changes {
 
     /// Returns true if the values before the recent runs do not show the change. An analysis of the earlier values
     /// alone may find this change at a slightly different run. A change point of the earlier values therefore counts as
-    /// this change if it has the same direction and lies between the change points next to this change.
+    /// the same change if it has the same direction, and lies between the neighbouring change points.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);

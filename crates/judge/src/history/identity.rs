@@ -10,7 +10,7 @@ use crate::number::figure;
 /// Keys of a plan that affect neither the load nor the figures.
 const APART: [&str; 7] =
     ["expect", "load.seed", "observe", "repeats", "search.prove_dir", "target.authorized", "target.server_pid"];
-/// Maximum length of a key's value, bytes. Longer values are replaced by a hash.
+/// Maximum length of a key's value, bytes. A longer value of a key is replaced by a hash.
 const MAX_VALUE_BYTES: usize = 80;
 /// Maximum length of a series' name, characters.
 const MAX_NAME: usize = 120;

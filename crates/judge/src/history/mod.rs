@@ -56,7 +56,7 @@ struct KeptRun {
 }
 
 impl HistoryRuns {
-    /// Adds a run. `start_ns` is the start of the run in nanoseconds since 1970.
+    /// Adds a run to the history. `start_ns` is the start of the run in nanoseconds since 1970.
     pub fn add(&mut self, directory: String, start_ns: i128, run: &RunSummary) {
         let values: Vec<_> = FIGURES.iter().map(|figure| (figure.of)(run)).collect();
         match reason_to_skip(run, &values) {

@@ -63,7 +63,7 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
 
 /// Rescales a counter of device use. At the combined run's capacity, the counter gets the value that it has at
 /// `own_capacity` in the run with one cause. At half of the combined run's capacity, the counter gets its value at half
-/// of `own_capacity`. Returns other counters unchanged.
+/// of `own_capacity`. Returns all other counters unchanged.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

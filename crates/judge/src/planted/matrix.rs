@@ -65,8 +65,8 @@ pub(super) struct Winner {
     pub(super) confidence: f64,
 }
 
-/// Returns the verdict on a run with both causes, or the reason why both cannot be planted. If both IDs are equal,
-/// plants only this one cause.
+/// Returns the verdict on a run with the causes `a` and `b`, or the reason why these causes cannot be planted together.
+/// If both IDs are equal, plants only this one cause.
 pub(super) fn cell(a: &str, b: &str) -> Result<Winner, &'static Infeasible> {
     match INFEASIBLE.iter().find(|reason| reason.covers(a, b)) {
         Some(reason) => Err(reason),

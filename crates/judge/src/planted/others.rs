@@ -95,8 +95,8 @@ fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     if known.is_empty() { vec![usual.into()] } else { known }
 }
 
-/// Returns the IDs of all rules whose probability is at least one half. Only the rules are asked, which takes a fraction
-/// of the time of a whole judgement.
+/// Returns the IDs of all rules whose probability is at least one half. Runs only the rules, which takes a fraction of
+/// the time of a whole judgement.
 fn found(planted: &PlantedRun) -> Vec<&'static str> {
     let mut run = planted.run();
     crate::derive(&mut run);

@@ -6,9 +6,9 @@
 //! correlated: autocorrelations of 0.2 to 0.95 were seen between slots of 15 to 60 ms.
 //!
 //! In the model, the throughput without levers is a level that moves from slot to slot, plus noise in each slot. If the
-//! level hardly moves, the mean of all earlier slots is the best prediction of the next slot. If the level moves much,
-//! the last slot is the best prediction of the next slot's throughput. Maximum likelihood chooses the variance of the
-//! movement.
+//! throughput's level hardly moves, the mean of all earlier slots is the best prediction of the next slot. If the
+//! throughput's level moves much, the last slot is the best prediction of the next slot's throughput. Maximum
+//! likelihood chooses the variance of the level's movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
 //! The innovation of a slot is the slot's value minus its prediction. Innovations, divided by their standard
@@ -20,8 +20,8 @@ use run::LeverSlots;
 use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
-/// Candidate variances of the level's movement per slot, relative to the variance of the noise in a slot. With the
-/// largest candidate variance, the prediction of a slot depends almost only on the preceding slot.
+/// Candidate variances of the movement of the throughput's level per slot, relative to the variance of the noise in a
+/// slot. With the largest candidate variance, the prediction of a slot depends almost only on the preceding slot.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 /// Maximum distance, in slots, of two slots whose residuals may still be correlated for reasons outside the model.
 const LAGS: usize = 3;
@@ -33,16 +33,17 @@ pub(super) struct Against {
 }
 
 impl Against {
-    /// Chooses the variance of the level's movement with which the model fits `figure` (one value per slot) best.
+    /// Chooses the variance of the level's movement with which the model fits the figure best. `figure` contains one
+    /// value per slot.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));
         told.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, against)| against).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Builds the regressors for a given variance of the level's movement. Each slot except the first gets a row. For
-    /// each lever, the row tells whether the lever is on, and whether this state changed since the preceding slot.
-    /// Finally, each regressor is replaced by its innovations in the level model.
+    /// Builds the regressors for a given variance of the movement of the throughput's level. Each slot except the first
+    /// gets a row. For each lever, the row of a slot tells whether the lever is on, and whether this state changed
+    /// since the preceding slot. Finally, each regressor is replaced by its innovations in the level model.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -79,15 +80,15 @@ pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// Weights with which the level follows the slots' values.
+/// Weights with which the estimated level of throughput follows the throughput of each slot.
 struct Level {
     /// For each slot except the first, its weights in the level model.
     steps: Vec<Step>,
 }
 
-/// Weights for one slot.
+/// Weights with which the level model treats the value of one slot.
 struct Step {
-    /// Share of the innovation that moves the level.
+    /// Share of the slot's innovation by which the estimated level of throughput moves.
     gain: f64,
     /// Inverse of the innovation's standard deviation, in units of one slot's noise. The innovation is the slot's value
     /// minus its prediction from the slots before.
@@ -96,8 +97,8 @@ struct Step {
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the level after the slots so far, in units of the variance of one slot's noise. After the first
-        // slot, the variance of the level equals the variance of one slot's noise.
+        // Variance of the throughput's level after the slots so far, in units of the variance of one slot's noise.
+        // After the first slot, the variance of the throughput's level equals the variance of one slot's noise.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -160,9 +161,9 @@ mod tests {
         (held, all.iter().map(Estimate::half).sum::<f64>() / SEEDS as f64)
     }
 
-    /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. The
-    /// model chooses the variance of the level's movement for the first standard error. For the second standard error,
-    /// the argument `moves` is the variance of the level's movement.
+    /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. For the
+    /// first standard error, the model itself chooses the variance with which the level of throughput moves. For the
+    /// second standard error, the argument `moves` is the variance of the level's movement.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();
@@ -209,7 +210,8 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// The level also moves during slots that are missing, so the level is less certain after missing slots.
+    /// The throughput's level also moves during slots that were not measured, so the level is less certain after such
+    /// slots.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

@@ -18,8 +18,8 @@ pub(super) struct OpenNetwork {
 const BLOCKS: usize = 24;
 /// Length of a slot, seconds.
 const SLOT_S: f64 = 1500.0;
-/// Length of the part at the start of a slot that is not measured, seconds. The part that is not measured lasts several
-/// hundred service times, because the queues of the preceding slot last that long.
+/// Length of the part at the start of a slot that is not measured, seconds. The measurement skips several hundred
+/// service times, because the queues of the preceding slot last that long.
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {

@@ -1,8 +1,8 @@
 //! Experiment at a fixed offered rate. Each lever slows a resource, so the response time grows. Each resource's share
 //! of the growth of the response time is compared with a prediction.
 //!
-//! The server is not saturated, so the experiment does not test the server's limit. The verdict from the counters
-//! stays.
+//! The server is not saturated, so the experiment does not test the server's limit. The experiment therefore does not
+//! change the verdict from the counters.
 
 use run::{
     Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, Trial,
@@ -53,7 +53,8 @@ pub fn answer_of(objective: &Objective) -> ProofMetric {
     }
 }
 
-/// Returns the last open-loop trial that is not part of an experiment. The verdict was derived from the returned trial.
+/// Returns the last open-loop trial that is not part of an experiment. The verdict of the run was derived from the
+/// returned trial.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }

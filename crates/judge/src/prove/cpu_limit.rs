@@ -1,7 +1,7 @@
 //! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds of CPU limit applies. The four kinds
 //! of CPU limit are: all CPUs are full, one thread is full, only one thread at a time can work, and too few workers.
-//! The effect of the CPU's speed alone does not show the kind of the CPU limit. The kind follows from the CPU time
-//! used, the busiest thread, and the effect of fewer CPUs.
+//! The effect of the CPU's speed alone does not show the kind of the CPU limit. The kind of a CPU limit follows from
+//! the server's CPU time, its busiest thread, and the effect of fewer CPUs.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -18,8 +18,8 @@ use crate::waits;
 /// Effect of taking whole CPUs away from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// The effect is unknown. Either the effect of fewer CPUs was not tested, or the measurement is inexact, or other
-    /// programs may have lost the CPU time instead of the server.
+    /// The effect of fewer CPUs on throughput is unknown. Either the effect of fewer CPUs was not tested, or the
+    /// measurement is inexact, or other programs may have lost the CPU time instead of the server.
     Open,
     /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
@@ -160,8 +160,8 @@ impl CpuSigns {
 /// throughput changes. Returns `None` if no experiment measured the effect of fewer CPUs.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. This
-    // share does not bound the effect of the number of CPUs.
+    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. The
+    // same share is no bound for the effect of the number of CPUs.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();

@@ -30,7 +30,7 @@ pub(super) enum Own {
 /// few workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The verdict names the measured kind, or the verdict is not about the server's CPU.
+    /// The verdict names the measured kind of CPU limit, or the verdict is not about the server's CPU.
     Agrees,
     /// The verdict and the counters say that one request at a time runs on a CPU, but the experiment did not test this.
     /// The experiment changed only the speed of the CPUs, and throughput follows this speed under every kind of CPU
@@ -103,8 +103,8 @@ pub(super) struct Test {
     pub(super) own: Own,
     pub(super) kind: Kind,
     /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
-    /// `not-saturated`, the verdict's own lever is a larger load. The larger load must also have had the predicted
-    /// effect.
+    /// `not-saturated`, the verdict's own lever is a larger load. If this lever is a larger load, throughput must also
+    /// have grown as predicted.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.
@@ -151,8 +151,8 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput followed the lever of the verdict's own resource, but not as predicted.
     Astray,
-    /// The share of throughput that the verdict's resource explains differs too little from another resource's share,
-    /// or from zero.
+    /// The interval of the share of throughput that the verdict's resource explains contains zero, or the share of
+    /// another resource is too close to decide.
     Close,
     /// Another resource explains most of the throughput, but the counters make the verdict sure.
     AgainstCounters,
@@ -229,9 +229,9 @@ impl Conclusion {
         }
     }
 
-    /// Returns the new confidence of a verdict that stays. `before` is the verdict's confidence from the counters.
-    /// `own_most` is the upper end of the share of throughput that the verdict's resource explains. An experiment
-    /// changes confidences only through this function.
+    /// Returns the new confidence of a verdict that the experiment does not replace. `before` is the verdict's
+    /// confidence from the counters. `own_most` is the upper end of the share of throughput that the verdict's resource
+    /// explains. An experiment changes confidences only through this function.
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
     /// contradiction lowers the confidence: a share of throughput that is surely below one half, or throughput that

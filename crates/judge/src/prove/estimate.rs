@@ -9,9 +9,9 @@
 //! regression of throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one
 //! CPU, the equations separate its effects.
 //!
-//! Requests that wait at the end of a slot are served in the next slot. The regression therefore has
-//! one more variable: the change of the lever's state since the preceding slot. This variable takes up the effect of
-//! the requests that are served late.
+//! Requests that wait at the end of a slot are served in the next slot. The regression therefore has one more variable:
+//! the change of the lever's state since the preceding slot. The variable for the change of the lever's state takes up
+//! the effect of the requests that are served late.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -49,7 +49,7 @@ pub struct Estimates {
 enum Known {
     /// The elasticity comes from the change of throughput.
     Regression,
-    /// The elasticity lies between 0 and this upper bound. The second value tells where the upper bound comes from.
+    /// The elasticity lies between 0 and this upper bound. The second value tells how the upper bound was computed.
     AtMost(f64, ElasticityBasis),
 }
 
@@ -57,10 +57,10 @@ enum Known {
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
-/// share. The elasticity of a resource that is hardly used need not be measured. If the interval of the regression is
-/// wider than the share of the time for which threads need the resource, this share is used as a bound. If a lever took
-/// much less than planned, the elasticity counts as unknown, even if threads hardly need the resource. Whatever kept
-/// the lever's CPU thief from the CPU may also have kept the slowed threads from the CPU.
+/// share. The elasticity of a resource that is hardly used need not be measured. The share of the time for which
+/// threads need the resource is used as a bound if the interval of the regression is wider. If a lever took much less
+/// than planned, the elasticity counts as unknown, even if threads hardly need the resource. Whatever kept the lever's
+/// CPU thief from the CPU may also have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -95,10 +95,10 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. The bound is the
-/// share of time in which the resource was measured as wanted, if known. If the measured share is unknown, the bound is
-/// the share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if neither the measured share nor
-/// the share of the CPU thief is known.
+/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. If a measurement
+/// shows the share of time for which threads wanted the resource, this share is the bound. If the measured share is
+/// unknown, the bound is the share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if neither
+/// the measured share nor the share of the CPU thief is known.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -140,8 +140,9 @@ impl<'a> Seen<'a> {
 
     /// Handles two levers that slow each other's resource nearly as much as their own. For example, the CPU levers of a
     /// client and of a server slow each other's resource if both processes use the same CPUs. For levers that slow each
-    /// other's resource, the equations give only the sum of both elasticities. The elasticity of the less used resource
-    /// is therefore bounded instead of estimated. The bound makes the other elasticity more precise.
+    /// other's resource, the equations give only the sum of both elasticities. If two levers slow each other's
+    /// resource, the elasticity of the less used resource is therefore bounded instead of estimated. The bound makes
+    /// the elasticity of the more used resource more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -172,8 +173,8 @@ impl<'a> Seen<'a> {
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
     /// slow the resource of a bounded lever. If a lever in the regression also slows a bounded resource, an unknown
-    /// part of this lever's effect belongs to the bounded resource. The unknown part lies between 0 and what the bound
-    /// allows.
+    /// part of this lever's effect belongs to the bounded resource. This part of the effect lies between 0 and the
+    /// largest effect that the upper bound of the elasticity allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -183,8 +184,8 @@ impl<'a> Seen<'a> {
             let Known::AtMost(most, _) = known else { continue };
             let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
-            // No elasticity is below 0. The bounded resource therefore explains at most the whole effect that the
-            // regression found for the other lever.
+            // No elasticity is below 0. The effect of the bounded resource is therefore at most the whole effect that
+            // the regression found for a lever that also slows this resource.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
             let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
             of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
@@ -284,8 +285,8 @@ pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
 
-/// Correction for the size of the doses. While a lever slows a resource, the resource limits throughput more than it
-/// does without the lever, so the measured elasticity is too large.
+/// Correction of the measured elasticities for the size of the doses. While a lever slows a resource, the resource
+/// limits throughput more than it does without the lever, so the measured elasticity is too large.
 struct Nonlinearity {
     /// Amount by which the doses raise each measured elasticity.
     by: Vec<f64>,
@@ -300,8 +301,8 @@ impl Nonlinearity {
     /// between the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
     /// elasticity of a resource grows with its slowdown, relative to the mean slowdown of all resources.
     ///
-    /// Only the slowdown that the levers cause counts. Even without levers, a thread may get only half a CPU because of
-    /// other threads of its process.
+    /// The correction counts only the slowdown that the levers cause. Even without levers, a thread may get only half a
+    /// CPU because of other threads of its process.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
         // Each lever is on in half of the slots.
         let slowed: Vec<f64> =

@@ -11,7 +11,7 @@ use crate::thresholds::MOST;
 use crate::view::View;
 
 /// Returns true if throughput may mostly follow the speed of the server's CPU. If throughput may follow the CPU's
-/// speed, a trial with fewer CPUs is useful. Returns `None` if the effect of the speed was not measured.
+/// speed, a trial with fewer CPUs is useful. Returns `None` if the effect of the CPU's speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
@@ -49,7 +49,8 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
         // These levers (more load, fewer CPUs, more source addresses) do not change limits such as workers, locks and
-        // pools. A limit such as a number of workers, a lock or a pool stays, so no change of throughput is predicted.
+        // pools. A limit such as a number of workers, a lock or a pool remains when CPUs are taken away, so no change
+        // of throughput is predicted.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

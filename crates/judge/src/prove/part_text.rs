@@ -4,8 +4,8 @@ use run::Estimate;
 
 use crate::number::figure;
 
-/// Returns a share with its interval, such as `32 % (0 to 64 %)`. Noise can move an end of the interval below 0. A share
-/// cannot be negative, so the text then says 0.
+/// Returns a share with its interval, such as `32 % (0 to 64 %)`. Noise can move an end of the interval below 0. A
+/// share cannot be negative, so the text says 0 instead of a negative end.
 pub(super) fn part(e: &Estimate) -> String {
     let whole = |x: f64| figure((100.0 * x.max(0.0)).round());
     format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))

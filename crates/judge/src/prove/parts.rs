@@ -144,8 +144,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
 }
 
 /// Returns the effect of the lever that has a prediction. If no lever has a prediction, returns the effect of the lever
-/// whose resource explains most of the throughput. A share of which only a bound is known comes after all measured
-/// shares.
+/// whose resource explains most of the throughput. A resource whose share of the throughput is only bounded comes after
+/// all resources with a measured share.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);

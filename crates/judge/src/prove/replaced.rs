@@ -15,8 +15,8 @@ use crate::{Facts, confidence};
 /// of the returned verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
-    // The rules may still find the upstream that the first verdict named. The experiment showed that the upstream named
-    // by the first verdict does not limit the server.
+    // The rules may still find the upstream that the verdict before the experiment named. The experiment showed that
+    // the upstream named by the verdict before the experiment does not limit the server.
     if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
         found.waits_for = None;
         confidence::limit(&mut found, CLOSE);

@@ -1,10 +1,10 @@
 //! Bytes per exchange on the link in the direction of the requests. The experiment's lever `request-bytes` adds bytes
 //! in the direction of the requests.
 //!
-//! On a half-duplex link, both directions share one wire, so the bytes of both count. On a full-duplex link, requests
-//! load only their own direction, so longer requests test a full link only if this direction is the fuller direction.
-//! Full duplex is assumed, as on switched Ethernet, unless the run says that the wire is shared. If the link is
-//! half-duplex after all, the effect is smaller than predicted, never larger.
+//! On a half-duplex link, both directions share one wire, so the bytes of both directions are added up. On a
+//! full-duplex link, requests load only their own direction, so longer requests test a full link only if this direction
+//! is the fuller direction. Full duplex is assumed, as on switched Ethernet, unless the run says that the wire is
+//! shared. If the link is half-duplex after all, the effect is smaller than predicted, never larger.
 
 use run::Run;
 
@@ -13,13 +13,14 @@ use crate::rules::{medium_bytes, ways};
 use crate::view::View;
 
 /// Bytes per exchange that the link carries in the direction of the requests. On a shared wire, the bytes of both
-/// directions count.
+/// directions are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
     /// It is unknown how many bytes per exchange the link carries.
     #[default]
     NotSeen,
-    /// The answers load the other direction more, so longer requests do not test the link.
+    /// The answers load their direction of the link more than the requests load theirs, so longer requests do not test
+    /// the link.
     OfAnswers,
     /// Bytes per exchange in the direction of the requests, including the framing of packets.
     Bytes(f64),

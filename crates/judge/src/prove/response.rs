@@ -20,8 +20,8 @@ use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
-/// ID of the lever that raises the offered rate by a factor. For this lever, the speed is 1 divided by the factor of
-/// the offered rate.
+/// ID of the lever that raises the offered rate by a factor. This lever's speed is 1 divided by the factor of the
+/// offered rate.
 pub const RATE: &str = "rate";
 /// Number of slots in each block in which all levers are off. In addition, each block has one slot for each lever.
 const FREE: usize = 2;
@@ -29,7 +29,7 @@ const FREE: usize = 2;
 const FEWEST_BLOCKS: usize = 8;
 /// Minimum number of requests that took longer than the percentile, in all slots of a lever together.
 const BEYOND: f64 = 20.0;
-/// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks.
+/// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks of slots.
 const DRAWS: usize = 200;
 /// Part of a share's standard deviation that a longer measurement does not reduce, because doses vary a little.
 const LEFT_OPEN: f64 = 0.01;
@@ -76,21 +76,23 @@ struct Block {
     speeds: Vec<(f64, f64)>,
 }
 
-/// Effects of the levers on the response time in some blocks.
+/// Effects of the levers on the response time in some blocks of slots.
 struct PredictedResponse {
-    /// Response time with each lever on, divided by the response time with all levers off. The lever on the rate is
-    /// included.
+    /// Response time with each lever on, divided by the response time with all levers off. The lever that raises the
+    /// offered rate is included.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Relative growth of the response time that each lever causes, except the lever on the rate. Each value is
-    /// converted to the growth that the lever would cause with the dose of the lever on the rate.
+    /// Relative growth of the response time that each lever causes, except the lever that raises the offered rate. Each
+    /// value is converted to the growth that the lever would cause with the dose of the lever that raises the offered
+    /// rate.
     adds: Vec<f64>,
-    /// Relative growth of the response time if all resources are slowed by the dose of the lever on the rate.
+    /// Relative growth of the response time if all resources are slowed by the dose of the lever that raises the
+    /// offered rate.
     whole: f64,
 }
 
-/// Estimates the share of the response time that each lever's resource causes. The lever on the rate gets a ratio but
-/// no share. If no estimate is possible, the error message gives the reason.
+/// Estimates the share of the response time that each lever's resource causes. The lever that raises the offered rate
+/// gets a ratio but no share. If no estimate is possible, the error message gives the reason.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at = rate_at.ok_or("the offered rate was not changed, so the sum of all parts is unknown")?;
@@ -143,8 +145,8 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// Returns the block that `slots` form. A block needs a slot with all levers off, and for each lever a slot with only
-/// this lever on. Returns `None` if any slot that a block needs is missing.
+/// Returns the block that `slots` form. Each block must contain a slot with all levers off, and for each lever a slot
+/// with only this lever on. Returns `None` if any slot that a block needs is missing.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {
@@ -279,9 +281,9 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns one entry for the share of each resource, and a last entry for the remainder. An entry has the number of
-    /// seeds whose interval contains the true value, the mean error, and the mean half-width. A seed without an
-    /// estimate counts as right; only a few of a hundred seeds have no estimate.
+    /// Returns one entry for the share of each resource, and a last entry for the remainder. An entry contains the
+    /// number of seeds whose interval contains the true value, the mean error, and the mean half-width. A seed without
+    /// an estimate counts as right; only a few of a hundred seeds have no estimate.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
@@ -315,8 +317,8 @@ mod tests {
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
-            // The divisor (the effect of slowing everything) is noisy, too, which biases the quotient. The bias of the
-            // quotient is small compared with the interval.
+            // The divisor (the effect of slowing everything) is noisy, too, which biases the quotient. The bias must be
+            // small compared with the interval of the share.
             assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
         }
     }

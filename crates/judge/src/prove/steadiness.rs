@@ -3,7 +3,7 @@
 //!
 //! The effects of the levers are subtracted from the throughput of each slot. The residuals are averaged over stretches
 //! of eight slots. The means of these stretches of slots scatter for two reasons: noise of single slots, and slower
-//! changes. Other programs or the server itself cause the slower changes.
+//! changes. Other programs or the server itself cause the slower changes of throughput.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -163,8 +163,8 @@ mod tests {
         assert!(said.contains("drifted during the experiment"), "{said}");
     }
 
-    /// Another program starts in the middle of the trial and takes a fifth of the machine. The estimates remain
-    /// correct, but become less precise.
+    /// Another program starts in the middle of the trial and takes a fifth of the machine. The intervals of the
+    /// elasticities still contain the true values, but become wider.
     #[test]
     fn a_foreign_load_that_begins_meanwhile_widens_intervals_that_still_hold_the_truth() {
         let begins = |t: usize| if t > 65 { 0.8 } else { 1.0 };

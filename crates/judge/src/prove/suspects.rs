@@ -87,8 +87,8 @@ pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
 
-/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If this lever does not test the verdict,
-/// returns the first row that tests the verdict.
+/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If `lever` does not test the verdict, returns
+/// the first row that tests the verdict.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
@@ -145,9 +145,9 @@ mod tests {
     }
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
-    /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version predicted that kept
-    /// connections change nothing. Another version of the prediction used the mean response time, which was 140 ms too
-    /// long, because it included eleven clients that still waited for a connection.
+    /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version of loadline predicted that
+    /// kept connections change nothing. Another earlier version of the prediction used the mean response time. This
+    /// mean was 140 ms too long, because it included eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

@@ -1,6 +1,6 @@
 //! Effect of a lever that is tested in turns: in pairs of loads, one load without the lever and one with the lever. The
-//! effect is the geometric mean of the ratios within pairs, with Student's interval. Slow changes of the machine cancel
-//! within a pair of loads.
+//! effect is the geometric mean of the pairs' ratios (the figure with the lever divided by the figure without it), with
+//! Student's interval. Slow changes of the machine cancel within a pair of loads.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};
@@ -45,9 +45,9 @@ pub(super) enum PredictionCheck {
 ///
 /// The prediction is confirmed if the whole interval of the effect lies beyond the midpoint between "no effect" and the
 /// prediction. The prediction is exceeded if the whole interval of the effect lies beyond one and a half times the
-/// predicted effect. The largest possible prediction means "at least", so it cannot be exceeded. The prediction is
-/// refuted if the effect is certainly a very small part of the predicted effect. A larger part of the predicted effect
-/// refutes nothing, because another limit may stop a growth of throughput early.
+/// predicted effect. The largest possible prediction means "at least this effect", so no larger effect contradicts this
+/// prediction. The prediction is refuted if the effect is certainly a very small part of the predicted effect. A larger
+/// part of the predicted effect refutes nothing, because another limit may stop a growth of throughput early.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {

@@ -76,16 +76,16 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts, &worst, text)
 }
 
-/// Describes the cause for which requests queue inside the server, from samples of its threads. Such a server accepts
-/// no connections because its workers are busy, so a longer queue would not help.
+/// Describes the cause for which requests queue inside the server, from samples of its threads. A server whose workers
+/// are all busy accepts no connections, so a longer queue would not help.
 fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let finding = waits::busy_workers(&facts.waits, view)?;
     Some(format!("connects wait because of a cause inside the server: {}", finding.sentence))
 }
 
-/// Describes the steps of a plateau in which no connect was dropped. Returns `None` for fewer than two such steps. If
-/// throughput no longer grew before the first connect was dropped, the accept queue does not limit it. With many more
-/// clients, the queue of any server overflows.
+/// Describes the steps of a plateau in which no connect was dropped. Returns `None` if connects were dropped in all
+/// steps of the plateau, or in all except one. If throughput no longer grew before the first connect was dropped, the
+/// accept queue does not limit it. With many more clients, the queue of any server overflows.
 fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
     let Plateau::Flat { from, .. } = facts.plateau else { return None };
     let on_plateau = facts.sweep.iter().filter(|trial| clients(trial) >= from);
@@ -100,8 +100,9 @@ fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
-/// Returns true if a single load cannot tell a listener that accepts slowly from workers that are all busy. Both drop
-/// connects if each request has a connection of its own. Samples of the threads tell them apart.
+/// Returns true if a single load cannot tell a listener that accepts slowly from workers that are all busy. A slow
+/// listener and busy workers both drop connects if each request has a connection of its own. Samples of the threads
+/// tell a slow listener from busy workers.
 fn may_be_busy(facts: &Facts<'_>, trial: &Trial) -> bool {
     facts.plateau == Plateau::NoResult && !waits::keeps_connections(trial) && !waits::has_enough_samples(facts.run)
 }
@@ -128,8 +129,8 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() || may_be_busy(facts, trial) {
-        // If the server's own listener shows no overflow, the signs are only indirect. SYNs that the network lost slow
-        // down connects, too, and the host's counter may count the drops of another listener.
+        // If the server's own listener shows no overflow, the signs of a full accept queue are only indirect. SYNs that
+        // the network lost slow down connects, too, and the host's counter may count the drops of another listener.
         confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its own connects were dropped and repeated.
@@ -147,8 +148,8 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
 }
 
 /// Decides whether the accept queue was full, from the client's counters alone. If the client resent SYNs but hardly
-/// any other segment, the server's accept queue was full. Segments of the whole trial count, because the kernel sends a
-/// dropped SYN again only after a second.
+/// any other segment, the server's accept queue was full. Segments of the whole trial are counted, because the kernel
+/// sends a dropped SYN again only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;
@@ -187,8 +188,8 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    /// This case occurred with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. The queue
-    /// dropped 12 % of the connects, and the generator lacked CPU time.
+    /// This case occurred with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. The accept
+    /// queue dropped 12 % of the connects, and the generator lacked CPU time.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();
@@ -390,7 +391,8 @@ mod tests {
             .for_each(|name| *name = "srv:100".into());
         let busy = with(Some(locked.clone()));
         assert_ne!(busy.id, "accept-queue", "{busy:#?}");
-        // Seen with Python: some threads wait for the interpreter's lock, and the others could take new connections.
+        // This case occurred with Python: some threads wait for the interpreter's lock, and the others could take new
+        // connections.
         locked.processes[0].threads = 32.0;
         let contended = with(Some(locked));
         assert_eq!(contended.id, "accept-queue", "{contended:#?}");

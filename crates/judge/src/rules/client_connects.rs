@@ -67,8 +67,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
 }
 
-/// Returns true if a trial missed the objective for another reason than too many errors. Errors are ignored, because
-/// refusals are no sign of a connect storm.
+/// Returns true if a trial missed the objective for another reason than too many errors. Breaches of the limit on
+/// failed requests are ignored, because refusals are no sign of a connect storm.
 fn is_slow(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_some_and(|breach| breach.kind != BreachKind::Errors)
 }

@@ -49,7 +49,7 @@ mod tests {
     }
 
     /// A trial that has no descriptor even for its first connect completes nothing. The sweep leaves out a trial that
-    /// completes nothing, but the trial's failed connects count.
+    /// completes nothing, but this rule uses the trial's failed connects.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();

@@ -1,16 +1,16 @@
 //! The rules of the verdict, one file each, and the table of all rules.
 //!
-//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). If the rule finds the signs, it returns
-//! [`Verdict::Binds`] with its evidence. If the rule does not find the signs, it returns the reason why the bottleneck
-//! is ruled out, or the counters that are missing. A rule that cannot decide says so, because a wrong cause does more
-//! harm than a missed cause. No rule calls another.
+//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). A rule that finds the signs of its
+//! bottleneck returns [`Verdict::Binds`] with its evidence. If the rule does not find the signs, it returns the reason
+//! why the bottleneck is ruled out, or the counters that are missing. A rule that cannot decide says so, because a
+//! wrong cause does more harm than a missed cause. No rule calls another.
 //!
 //! Each rule has a [`Tier`] and names the bottlenecks whose signs the rule explains. For example, a full CPU makes the
 //! accept queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities
 //! of the results: see `choose.rs` and `docs/reference/rule-matrix.md`.
 //!
 //! To add a rule, write a file here, and add a line to [`RULES`]. Add a made-up run to `planted/`. The verdict on the
-//! made-up run must come from the new rule.
+//! run that you added must come from the new rule.
 
 mod accept_queue;
 mod client_connects;

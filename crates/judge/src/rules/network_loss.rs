@@ -166,7 +166,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
-        // The counter includes SYNs of other programs, so slow connects of this load must confirm the losses.
+        // The count of resent SYNs includes SYNs of other programs, so slow connects of this load must confirm the
+        // losses.
         Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))
@@ -199,7 +200,7 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. Segments
-/// of the whole trial count, because the measured window may be shorter than the retransmission timer.
+/// of the whole trial are counted, because the measured window may be shorter than the retransmission timer.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
         let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);

@@ -248,8 +248,8 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
 }
 
 /// Returns the frames that the queue of a busy medium dropped, if these dropped frames explain most of the
-/// retransmissions. Drops in the whole recording count, because a frame that was dropped before the measured window may
-/// be sent again inside it.
+/// retransmissions. Drops in the whole recording are included, because a frame that was dropped before the measured
+/// window may be sent again inside it.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -284,7 +284,7 @@ fn rising(trial: &Trial) -> Option<Evidence> {
 }
 
 /// Returns the signs of a full link whose rate is unknown. One sign of a full link is packets in the queue of a traffic
-/// shaper on an interface of the client's or the server's host. The other sign of a full link is round trips that grow
+/// shaper on an interface of the client's or the server's host. A second sign of a full link is that round trips grow
 /// with the load while the hosts have idle CPUs.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {

@@ -44,7 +44,7 @@ pub struct Rule {
     /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
     /// Counters of the whole machine or network namespace that the rule reads. Other programs change counters of the
-    /// whole machine, too. Each entry therefore also names the symptom that the measured load must show.
+    /// whole machine, too. Each counter therefore comes with the symptom that the measured load must also show.
     pub shared: &'static [(&'static [&'static str], &'static str)],
     /// True if the bottleneck means that requests wait inside the server, perhaps for an upstream.
     pub waits: bool,
@@ -65,7 +65,7 @@ pub struct Rule {
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// Advice to the user.
     pub advice: &'static [&'static str],
-    /// Function that returns advice on what this run shows. If it returns advice, this advice replaces `advice`.
+    /// Function that returns advice on what this run shows. Advice from this function replaces `advice`.
     pub advise: fn(&Facts<'_>) -> Option<String>,
     /// Signs of the bottleneck, and other bottlenecks with similar signs.
     pub explain: &'static str,

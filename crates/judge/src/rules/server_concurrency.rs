@@ -66,7 +66,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let signs = signs(facts, &view, places.as_ref());
     counts_places(facts, !signs.is_empty())?;
     let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
-        // Each further sign halves the remaining doubt.
+        // Each further sign halves the probability that the verdict is wrong.
         Some(best) => (1.0 - (1.0 - best) / 2_u32.pow(signs.len() as u32 - 1) as f64, None),
         None => (LIKELY, Some(not_the_way(facts, &view)?)),
     };
@@ -100,9 +100,9 @@ fn hidden(view: &View<'_>, task: &Task) -> run::Evidence {
     measured(view, (task.counter, &task.name), (task.busy, FigureUnit::Cpus), Some(1.0), text)
 }
 
-/// Describes the range of clients over which throughput did not grow. Returns `Ok(None)` without such a range of
-/// clients, if upstreams or waiting threads show the limit. If nothing shows the limit, returns the rule's result as an
-/// error.
+/// Describes the range of clients over which throughput did not grow. Without a plateau of throughput, returns
+/// `Ok(None)` if upstreams or waiting threads show the limit. If nothing shows the limit, returns the rule's result as
+/// an error.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -115,12 +115,12 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         {
             Ok(None)
         }
-        // A single load level suffices also if most of its requests wait behind an upstream that is full.
+        // A single load level also shows the limit if most of its requests wait behind an upstream that is full.
         Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && upstreams::awaited::waits_behind(facts) => {
             Ok(None)
         }
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
-        // rate. A sweep that ended early may not have had two steps beyond this limit.
+        // rate. A sweep that ended early may have had fewer than two steps after the rate reached its limit.
         Plateau::Grows | Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
@@ -240,8 +240,8 @@ mod tests {
         assert!(seen.sentence.contains("wait for one lock"), "{}", seen.sentence);
     }
 
-    /// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version reported
-    /// "0.05 requests at a time".
+    /// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version of loadline
+    /// reported "0.05 requests at a time".
     #[test]
     fn less_than_one_worker_is_no_number_of_workers() {
         let held_up = |t: &mut run::Trial, _: &crate::planted::Point| {

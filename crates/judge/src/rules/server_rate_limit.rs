@@ -216,8 +216,8 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time
 mod tests {
     use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
-    /// This case occurred on a busy machine: the generator lacked CPU time, and an earlier version named the generator
-    /// as the bottleneck.
+    /// This case occurred on a busy machine: the generator lacked CPU time, and an earlier version of loadline named
+    /// the generator as the bottleneck.
     #[test]
     fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
         let mut run = refuses_beyond_500()
@@ -231,8 +231,9 @@ mod tests {
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
     }
 
-    /// An earlier version said "limits the rate on purpose, 95 %" about Varnish in front of a backend with at most 30
-    /// connections. A rate limit is still possible, because a rate limit would keep as many connections open.
+    /// An earlier version of loadline said "limits the rate on purpose, 95 %" about Varnish in front of a backend with
+    /// at most 30 connections. A rate limit is still possible, because the number of open connections would be equal
+    /// under a rate limit.
     #[test]
     fn a_full_pool_of_connections_that_refuses_is_a_guess() {
         let with_connections = |count: f64| {
@@ -298,7 +299,7 @@ mod tests {
         };
         let verdict = |status: &str| with_series(status, Default::default());
         let limited = verdict("429");
-        // A single load does not tell what the limit counts.
+        // A single load does not tell whether the server limits requests per second or requests at a time.
         assert!(limited.sentence.ends_with("or of requests at a time"), "{limited:#?}");
         assert!(limited.id == "server-rate-limit" && limited.evidence[0].text.contains("(429: "), "{limited:#?}");
         for status in ["401", "404", "500", "503"] {

@@ -128,7 +128,7 @@ impl Several {
     }
 }
 
-/// Maximum number of full threads whose names the sentence has.
+/// Maximum number of full threads whose names the sentence lists.
 const MOST_NAMED: usize = 3;
 
 /// Returns advice for a server with several full threads.
@@ -213,8 +213,8 @@ mod tests {
         planted.verdict()
     }
 
-    /// The hypervisor takes a quarter of the time of one CPU. An earlier version divided the busy share of every thread
-    /// by the time that this CPU was given.
+    /// The hypervisor takes a quarter of the time of one CPU. An earlier version of loadline divided the busy share of
+    /// every thread by the share of time that the hypervisor left to this CPU.
     #[test]
     fn time_stolen_from_a_cpu_counts_for_the_threads_that_run_there() {
         let elsewhere = beside_guests([0.25, 0.0, 0.0, 0.0], 14.0);

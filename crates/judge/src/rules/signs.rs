@@ -29,7 +29,7 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.count(kind);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // The sweep leaves out steps that lacked connections. Here, steps that lacked connections count unless the
+    // The sweep leaves out steps that lacked connections. This rule uses steps that lacked connections, unless the
     // remaining steps show that throughput stopped growing.
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;

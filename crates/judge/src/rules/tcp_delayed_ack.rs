@@ -116,7 +116,8 @@ fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     (in_flight > 0.0 && asleep >= in_flight).then(|| line(&view, "waits", "", text))
 }
 
-/// Lowers the confidence of a verdict to the confidence of a guess if there is a doubt.
+/// If there is evidence that makes a verdict doubtful (`doubt`), lowers the confidence of the verdict to at most
+/// [`GUESS`].
 fn with_doubt(verdict: Verdict, doubt: Option<run::Evidence>) -> Verdict {
     match (verdict, doubt) {
         (Verdict::Binds { confidence, sentence, mut evidence }, Some(doubt)) => {

@@ -6,9 +6,9 @@
 //! `sndbuf_limited` includes the gaps between paced packets. With pacing, the kernel reports 24 to 50 % for a transfer
 //! that only the window limits.
 //!
-//! The kernel's figures therefore only show which sender to examine. The verdict depends on two other figures. The
-//! first figure is the bytes per round trip, divided by the window. The second figure is the share of a request's time
-//! in which data waited at the sender.
+//! The counters of the kernel therefore only show which sender to examine. The verdict on a TCP window depends on two
+//! other figures. One figure is the bytes per round trip, divided by the TCP window. Another figure is the share of a
+//! request's time in which data waited at the sender.
 
 use run::{FigureUnit, Trial};
 
@@ -49,14 +49,14 @@ pub(super) const RULE: Rule = Rule {
 
 /// Limit that may make a sender wait.
 struct Limit {
-    /// Counter of the share of the sending time for which the window or buffer blocked a sender, as the kernel counts
-    /// it.
+    /// Counter of the share of the sending time for which the TCP window or the send buffer blocked a sender, as the
+    /// kernel counts it.
     share: &'static str,
-    /// Counter of the sampled connections that the window or buffer blocked when they were sampled.
+    /// Counter of the sampled connections that the TCP window or the send buffer blocked when they were sampled.
     standing: &'static str,
-    /// Counter of the size of the window or buffer, bytes.
+    /// Counter of the size of the TCP window or of the send buffer, bytes.
     room: &'static str,
-    /// Minimum share of `room` that each round trip must carry if the window or buffer is the cause.
+    /// Minimum share of `room` that each round trip must carry if the TCP window or the send buffer is the cause.
     filled: f64,
     words: &'static str,
 }
@@ -167,8 +167,9 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the share of a request's time for which the window or buffer blocked the request's connection. Leaves out
-/// connections without a request in flight. If only some connections were sampled, the share is a lower bound.
+/// Returns the share of a request's time for which the TCP window or the send buffer blocked the request's connection.
+/// Leaves out connections without a request in flight. If only some connections were sampled, the share is a lower
+/// bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))

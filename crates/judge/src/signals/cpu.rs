@@ -51,8 +51,9 @@ pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
 }
 
 /// Returns the greatest probability of a full thread or CPU whose use without this load is not known. Throughput that
-/// stopped growing shows a limit, and so does a missed objective. Without either, only messages that wait unread at the
-/// server show a limit. If client and server share CPUs, unread messages are no evidence.
+/// stopped growing shows a limit, and so does a missed objective. If a run shows neither a plateau nor a missed
+/// objective, only messages that wait unread at the server show a limit. If client and server share CPUs, unread
+/// messages are no evidence.
 fn most_if_unseen(facts: &Facts<'_>) -> f64 {
     if facts.limited() {
         return 1.0;
@@ -115,8 +116,8 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) cpus: Option<Signal>,
     /// CPU use of all programs on the server's CPUs.
     pub(crate) chain: Option<Chain>,
-    /// Evidence from the growth of throughput and from queues, as log odds. The value is added to the log odds of each
-    /// signal.
+    /// Evidence that a device is full, from the growth of throughput and from queues, as log odds. This evidence is
+    /// added to the log odds of each signal.
     pub(crate) shift: f64,
     workers: Vec<Task>,
     lighter: LighterLoads<'a>,
@@ -133,8 +134,8 @@ impl<'a> ServerCpu<'a> {
         let workers = view.workers();
         let used = view.cpu_used().zip(view.cpu_allowed()).filter(|(_, allowed)| *allowed > 0.0);
         let busy = view.processors_busy();
-        // If server and generator share CPUs, they make each other wait, so only the time for which the server ran
-        // counts.
+        // If server and generator share CPUs, they make each other wait, so only the time for which the server ran is
+        // used.
         let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
         let wants = used.map(|(used, allowed)| {
             let most = busy.unwrap_or(1.0) * allowed;
@@ -157,14 +158,15 @@ impl<'a> ServerCpu<'a> {
         self.of_load(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)), self.had_room)
     }
 
-    /// Returns the probability that the load fills a thread or CPU, from the probability `full` that it is full, and
-    /// the probability `had_room` that it was not full under lighter loads.
+    /// Returns the probability that the load fills a thread or CPU. `full` is the probability that this thread or CPU
+    /// is full. `had_room` is the probability that it was not full under lighter loads.
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }
 
-    /// Returns words for the end of a sentence about a full thread or CPU. The words say that its use without this load
-    /// was not seen, if `full`, the probability that the load fills the thread or CPU, is lower for this reason.
+    /// Returns words for the end of a sentence about a full thread or CPU. The words say that the CPU use without load
+    /// was not read. They are empty unless this lack lowers `full`, the probability that the load fills the thread or
+    /// CPU.
     pub(crate) fn unseen_words(&self, full: f64, had_room: Option<f64>) -> &'static str {
         match had_room.is_none() && self.unseen_most < SUREST && full >= self.unseen_most {
             true => "; less sure because its CPU use without load was not read",
@@ -172,8 +174,8 @@ impl<'a> ServerCpu<'a> {
         }
     }
 
-    /// Returns the busiest thread that is full whatever the load. Such a thread polls or has other work, and hides
-    /// whether this load fills it.
+    /// Returns the busiest thread that is full whatever the load. A thread that is always full polls or has other work,
+    /// and hides whether this load fills it.
     pub(crate) fn always_full(&self) -> Option<&Task> {
         let is_full = |task: &&Task| full("", &self.view, task.busy).chance() >= LIKELY;
         let is_always = |task: &&Task| self.lighter.task_had_room(task).is_some_and(|room| room < LIKELY);
@@ -198,8 +200,8 @@ impl<'a> ServerCpu<'a> {
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
     /// mainly responsible. The function tests the generator if `generator` is true, else the server. Returns 0 for the
-    /// side that uses less CPU time. Other programs lower the returned probability. One factor of the probability is
-    /// the busier side's CPU time, divided by the sum of this time and the CPU time of other programs. If other
+    /// side that uses less CPU time. Other programs lower the returned probability. The probability is multiplied by
+    /// the CPU time of the busier side, divided by the sum of this time and the CPU time of other programs. If other
     /// programs do more than half of the work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
@@ -239,7 +241,7 @@ impl<'a> ServerCpu<'a> {
 
     /// Returns the probability that each thread is full, the busiest thread first. If CPUs are free, a thread that
     /// waits for a CPU may not use them, so the wait shows a full thread. If all CPUs are full, every thread waits for
-    /// a CPU. The wait for a CPU therefore counts in proportion to the probability that CPUs are free.
+    /// a CPU. The wait for a CPU is therefore weighted by the probability that CPUs are free.
     pub(crate) fn threads(&self) -> Vec<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, mask) = (1.0 - self.filled(), self.view.mask());

@@ -6,15 +6,15 @@ use super::Signal;
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH};
 use crate::view::View;
 
-/// Makes a signal from a busy share of CPUs, 0 to 1. The share is divided by the share of the time for which the
+/// Makes a signal from a busy share of CPUs, 0 to 1. The busy share is divided by the share of the time for which the
 /// hypervisor gave the machine these CPUs.
 pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
     Signal::new(name, share / view.given(), (FULL_MIDDLE, FULL_WIDTH))
 }
 
 /// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from
-/// the CPUs on which the thread may run. Which of these CPUs the thread ran on is not known. If they lost unequal
-/// times, the standard deviation over the CPUs therefore widens the signal.
+/// the CPUs on which the thread may run. It is not known on which of the allowed CPUs the thread ran. If these CPUs
+/// lost unequal times, the standard deviation over the CPUs therefore widens the signal.
 pub(crate) fn full_thread(name: &'static str, stolen: &[f64], share: f64) -> Signal {
     let each: Vec<f64> = stolen.iter().map(|stolen| share / (1.0 - stolen)).collect();
     let mean = if each.is_empty() { share } else { average(&each) };

@@ -58,8 +58,8 @@ impl Signal {
         Self::new(name, share, (threshold, error)).within(Some((share - NORMAL_95 * error, share + NORMAL_95 * error)))
     }
 
-    /// Makes a signal from a number of events. The width of the signal is the statistical error of the number: its
-    /// square root.
+    /// Makes a signal from a number of events. The width of the signal is the statistical error of the number of
+    /// events: the square root of this number.
     pub(crate) fn count(name: &'static str, events: f64, threshold: f64) -> Self {
         Self::counted(name, (events, events), threshold)
     }
@@ -69,8 +69,8 @@ impl Signal {
         chance(self.log_odds())
     }
 
-    /// Turns the signal into a signal that supports its verdict below the threshold. `id` is the verdict above the
-    /// threshold; if `id` is empty, the rules' second choice is the verdict there.
+    /// Turns the signal into a signal that supports its verdict below the threshold. `id` is the verdict for a value
+    /// above the threshold. If `id` is empty, this verdict is the second choice of the rules.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
@@ -157,8 +157,8 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// This case occurred with processes that were read less often than the CPUs. An earlier version treated parts of
-    /// the window with fewer than two samples as idle.
+    /// This case occurred with processes that were read less often than the CPUs. An earlier version of loadline
+    /// treated parts of the window with fewer than two samples as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

@@ -5,7 +5,7 @@ use crate::Facts;
 use crate::server_queue;
 
 /// Returns true if requests of this load wait for the nearest full upstream. An upstream that few requests wait for has
-/// no limit. If the number of awaited replies is unknown, a queue must have been seen.
+/// no limit. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
 pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     let is_known = |full: &run::UpstreamLoad| {
         facts.crowded_server().is_some_and(|view| super::awaited(&view, &full.behind).is_some())

@@ -55,8 +55,8 @@ impl Work<'_, '_> {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }
 
-    /// Returns the probability that the upstream had time left on its CPUs under lighter loads. `share` is its share
-    /// under this load.
+    /// Returns the probability that the upstream had time left on its CPUs under lighter loads. `share` is the busy
+    /// share of the upstream's CPUs under this load.
     fn had_room(&self, share: f64) -> Option<f64> {
         let processes = || self.processes.iter().filter(|process| process.busy > 0.0);
         self.lighter.had_room(|view| {
@@ -71,8 +71,8 @@ impl Work<'_, '_> {
         self.of_load(full("", self.view, share).chance(), self.had_room(share))
     }
 
-    /// Returns the probability that all programs together fill the upstream's CPUs. The upstream is then the limit if
-    /// it uses at least half of these CPUs.
+    /// Returns the probability that all programs together fill the upstream's CPUs. On full CPUs, the upstream is the
+    /// limit if it uses at least half of these CPUs.
     fn shared_cpus(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0)).unwrap_or(0.0);
         match self.share() {

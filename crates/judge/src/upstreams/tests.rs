@@ -83,8 +83,8 @@ fn a_load_that_fills_an_upstream_is_not_called_light() {
     assert!(full.id != "not-saturated" || full.confidence < 0.5, "{full:#?}");
 }
 
-/// A single load level shows the limit if most requests of this load wait behind the full upstream. If only few of
-/// these requests wait behind the upstream, the upstream may be full because of other clients.
+/// A single load level shows the limit if most requests of this load wait behind the full upstream. If only few
+/// requests of this load wait behind the upstream, the upstream may be full because of other clients.
 #[test]
 fn one_load_level_suffices_if_its_requests_wait_behind_a_full_upstream() {
     let of_one_load = |app_cpus, waiting| {
@@ -114,8 +114,8 @@ fn before(threads: u32, shares: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run 
     before_at(200.0, threads, shares, idle, of_proxy)
 }
 
-/// Makes a run like [`before`] with this highest rate. At rates of at most half of it, the application and the proxy
-/// mostly sleep.
+/// Makes a run like [`before`] with this highest rate. At rates of at most half of the highest rate, the application
+/// and the proxy mostly sleep.
 fn before_at(x_max: f64, threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
     let mut planted = PlantedRun::new(20_000.0, x_max)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
@@ -165,7 +165,7 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
 }
 
 /// This case occurred with a proxy on the same two CPUs as its upstream: the proxy's worker waited for a CPU half of
-/// the time. The verdict of an earlier version was `unknown`.
+/// the time. The verdict of an earlier version of loadline was `unknown`.
 #[test]
 fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;

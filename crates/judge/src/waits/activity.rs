@@ -40,7 +40,7 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Returns the cause that a state of waiting threads stands for. Returns `None` for other states.
+/// Returns the cause that a state of waiting threads stands for. Returns `None` for states that show no cause.
 pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     match state {
         ThreadState::Sleep => Some(WaitCause::Sleep),

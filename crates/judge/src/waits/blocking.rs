@@ -87,7 +87,7 @@ fn waits_in_calls(
 }
 
 /// Returns true if the number of blocked threads is about the number of requests in progress. Housekeeping threads also
-/// sleep, but have no request, so they must not be mistaken for workers.
+/// sleep, but they work on no request, so they must not be mistaken for workers.
 fn holds(demand: f64, requests: &Requests, threads: f64) -> bool {
     let in_progress = demand - requests.queued;
     threads >= 2.0 - WAIT_MOSTLY && threads >= WAIT_MOSTLY * in_progress && in_progress >= WAIT_MOSTLY * threads

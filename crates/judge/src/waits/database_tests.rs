@@ -68,7 +68,7 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
 
 #[test]
 fn a_database_with_few_waits_has_no_cause() {
-    // One of two sessions has the lock, and the other session waits for the lock.
+    // One of two sessions owns the lock, and the other session waits for the lock.
     let two =
         DatabaseProfile { active: 1.8, sessions: 2.0, ..database(SessionState::RowLock, "Lock:transactionid", 0.8) };
     assert_eq!(waits(&WaitProfile::default(), &[two]).len(), 1);

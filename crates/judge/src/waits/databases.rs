@@ -76,7 +76,7 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     let sum = |state: SessionState| groups(state).map(|group| group.sessions).sum::<f64>();
     let state = waits.into_iter().max_by(|a, b| sum(*a).total_cmp(&sum(*b)))?;
     let waiting = sum(state);
-    // The session that has the lock is active, too, but does not wait for the lock.
+    // The session that owns the lock is active, too, but does not wait for the lock.
     let holders = if matches!(state, SessionState::RowLock | SessionState::Lock) { 1.0 } else { 0.0 };
     if waiting < WAIT_MOSTLY || waiting < WAIT_MOSTLY * (database.active - holders) {
         return None;
@@ -120,8 +120,8 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
 /// Returns the command that takes most of a database's time. Returns `None` if the database is not always busy with
 /// commands, one at a time.
 ///
-/// A database without enough CPU time executes commands for only a part of the time. If samples show that a thread of
-/// the database is always ready to run, a database that executes commands for half of the time counts as always busy.
+/// A database without enough CPU time executes commands for only a part of the time. A database that executes commands
+/// for half of the time counts as always busy, if samples show that one of its threads is always ready to run.
 fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());

@@ -140,7 +140,7 @@ fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-/// Place of the words about waits in the sentence of a verdict.
+/// Place in the sentence of a verdict for the words about the reason why requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordOrder {
     WaitsFirst,
@@ -164,8 +164,8 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-/// Text in [`Evidence::counter`] for evidence from sampled threads. Other evidence has the name of a counter in this
-/// field.
+/// Text in [`Evidence::counter`] for evidence from sampled threads. For all other evidence, this field is the name of a
+/// counter.
 pub(crate) const EVIDENCE: &str = "waits";
 
 /// Returns the line of evidence for a cause.

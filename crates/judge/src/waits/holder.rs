@@ -12,10 +12,10 @@ use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 /// file. Returns `None` if the samples are so few that chance may explain the result.
 ///
 /// A holder that is ready to run waits for a CPU. Other programs of the machine decide how often the holder waits for a
-/// CPU. Samples of a holder that waits for a CPU count only if there are hardly any other samples of this holder.
+/// CPU. Samples of a holder that waits for a CPU are used only if there are hardly any other samples of this holder.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
-    // No thread waits for a lock that it has. If a holder seems to wait for its own lock, the thread got the lock after
-    // its state was read, so the state is left out.
+    // No thread waits for a lock that it owns. If a holder seems to wait for its own lock, the thread got the lock
+    // after its state was read, so the state is left out.
     let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;
     let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
     let mut shares: BTreeMap<ThreadState, f64> = BTreeMap::new();
@@ -92,8 +92,9 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // `ready` is the share of samples in which the holder waits for a CPU. In most other samples, the holder
-        // flushes one of two files. The holder computes at least as often as it flushes each of the two files.
+        // `ready` is the share of samples in which the holder waits for a CPU. In most samples in which the holder does
+        // not wait for a CPU, the holder flushes one of two files. The holder computes at least as often as it flushes
+        // each of the two files.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;

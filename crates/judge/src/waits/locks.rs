@@ -80,10 +80,10 @@ fn is_crowded(futex: &FutexProfile) -> bool {
     kind && futex.users >= 2 && futex.contended >= WAIT_MOSTLY
 }
 
-/// Returns true if the waiting threads have requests. `per_waiter` are the lower and the upper bound of the requests
+/// Returns true if the waiting threads work on requests. `per_waiter` are the lower and the upper bound of the requests
 /// per waiting thread.
 fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
-    // In some servers, one idle thread waits for work while it has a lock, and the other idle threads wait for this
+    // In some servers, one idle thread owns a lock while it waits for work, and the other idle threads wait for this
     // lock.
     let works = |holder: &&HolderState| holder.state.is_active();
     let at_work: f64 = futex.holders.iter().filter(works).map(|holder| holder.share).sum();

@@ -1,11 +1,12 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
-//! Threads that wait for a lock have requests. Idle threads of a pool also wait for one futex (the futex of their work
-//! queue), but have no request. To distinguish threads with a request from threads without one, [`requests`] compares
-//! two numbers: the requests that were read but not answered, and the threads that are active or wait.
+//! Threads that wait for a lock work on requests. Idle threads of a pool also wait for one futex (the futex of their
+//! work queue), but they handle no request. [`requests`] compares two numbers to distinguish threads with a request
+//! from threads without one. These numbers are the requests that were read but not answered, and the threads that are
+//! active or wait.
 //!
-//! If the number of requests is unknown, a lock of the program itself counts only if this lock is a mutex that stores
-//! its owner. The owner that the mutex stores must also be active.
+//! If the number of requests is unknown, a lock of the program itself is considered only if this lock is a mutex that
+//! stores its owner. The owner that the mutex stores must also be active.
 
 mod activity;
 mod advice;
@@ -69,8 +70,8 @@ fn is_queue(finding: &WaitFinding) -> bool {
 }
 
 /// Returns the first cause that keeps all workers of the server itself busy, so that the server accepts no connections.
-/// A lock counts only if nearly all threads wait for it: the thread that accepts is then one of them, or has no thread
-/// for a new connection.
+/// A lock counts only if nearly all threads wait for it. The thread that accepts is then one of the waiting threads, or
+/// finds no free thread for a new connection.
 pub(crate) fn busy_workers<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     own_queue(findings, server).filter(|finding| match finding.cause {
         WaitCause::WorkerPool | WaitCause::BlockingCall => true,

@@ -26,7 +26,8 @@ pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFind
     profile.monitors.iter().filter(limits).filter_map(|group| finding(profile, group)).collect()
 }
 
-/// Returns the mean number of threads of a process in its most frequent wait. Waits for locks do not count.
+/// Returns the mean number of threads of a process in its most frequent wait. Threads that wait for a lock are not
+/// counted.
 fn blocked(profile: &WaitProfile, process: &str) -> f64 {
     let process = profile.processes.iter().find(|known| known.process == process);
     process.and_then(|process| Activity::of(profile, process).blocked()).map_or(0.0, |(_, threads, _)| threads)

@@ -56,7 +56,7 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
     if is_most && has_request { Some((ThreadState::Peer, peer, key)) } else { known }
 }
 
-/// Returns true if the worker has one request, and other requests wait for the worker.
+/// Returns true if the worker works on one request, and other requests wait for the worker.
 ///
 /// For a worker of an upstream service, counts the requests that other sampled processes sent to this worker. If
 /// another program beside an event loop sleeps, the event loop has already read the requests.

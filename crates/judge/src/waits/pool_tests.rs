@@ -172,8 +172,8 @@ fn connections_to_a_used_up_pool_of_children_are_no_cause() {
     assert!(found.iter().any(|pool| pool.cause == WaitCause::ConnectionPool && pool.of == 3.0), "{found:?}");
 }
 
-/// A proxy opens a connection for each request, so the connections that a sample sees are all busy. Their requests wait
-/// for a lock in the server behind the proxy.
+/// A proxy opens a connection for each request, so the connections that a sample sees are all busy. The requests on
+/// these connections wait for a lock in the server behind the proxy.
 #[test]
 fn connections_to_a_server_whose_threads_wait_for_a_lock_are_no_cause() {
     let before_lock = |connections: f64, behind: &str| {

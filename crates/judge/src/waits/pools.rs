@@ -51,8 +51,9 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && [CHILDREN, PROCESSES].contains(&pool.counted.as_str())
 }
 
-/// Returns true for a pool of connections that leads to a smaller pool of `workers`, the pools of worker processes that
-/// are used up. The workers are the limit: with more connections, more requests would wait for the same workers.
+/// Returns true for a pool of connections that leads to a smaller pool of worker processes. `workers` are the pools of
+/// worker processes that are used up. The workers are the limit: with more connections, more requests would wait for
+/// the same workers.
 pub(super) fn leads_to_smaller(profile: &WaitProfile, pool: &WaitFinding, workers: &[WaitFinding]) -> bool {
     let own = profile.peers.iter().filter(|peer| peer.process == pool.process && peer.address == pool.peer);
     let servers: Vec<&str> = own.map(|peer| peer.to.as_str()).collect();
@@ -165,8 +166,8 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
 
 /// Returns a lower bound of the requests at a process.
 ///
-/// For a process of an upstream service, the bound is the number of busy connections from sampled processes. Returns
-/// `None` if no sampled process has connections to this process, and NaN for Unix sockets.
+/// For a process of an upstream service, the lower bound of its requests is the number of busy connections from sampled
+/// processes. Returns `None` if no sampled process has connections to this process, and NaN for Unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());

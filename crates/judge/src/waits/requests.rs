@@ -22,14 +22,14 @@ impl Requests {
     }
 
     /// Returns the requests per waiting thread that remain if each active thread has one request, as a lower and an
-    /// upper bound. The result is about 1 if the waiting threads have requests, and about 0 if they wait for work.
+    /// upper bound. The result is about 1 if the waiting threads work on requests, and about 0 if they wait for work.
     pub(super) fn per_waiter(&self, active: f64, waiting: f64) -> Option<(f64, f64)> {
         let (low, high) = self.in_progress?;
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
     }
 
-    /// Returns true if the waiting tasks or threads have requests, and are at least half as many as the requests in
-    /// progress. Idle tasks and threads have no request.
+    /// Returns true if the waiting tasks or threads work on requests, and are at least half as many as the requests in
+    /// progress. Idle tasks and idle threads work on no request.
     pub(super) fn are_held_by(&self, waiting: f64) -> bool {
         let Some((low, _)) = self.in_progress else { return false };
         let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);

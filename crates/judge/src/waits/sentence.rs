@@ -137,7 +137,7 @@ fn lock_holder(finding: &WaitFinding, object: &str) -> String {
     format!("; its holder{thread} {probably}{}{function}", does(state, object))
 }
 
-/// Returns a clause on the holder of a database's lock: what it does, and for how long it has had the lock.
+/// Returns a clause on the holder of a database's lock: what it does, and for how long it has owned the lock.
 fn holder(finding: &WaitFinding) -> String {
     let does = match finding.holder {
         None => None,
@@ -171,7 +171,7 @@ fn does(state: ThreadState, object: &str) -> String {
         ThreadState::Runnable => "waits for a CPU".into(),
         ThreadState::Sleep => "sleeps".into(),
         ThreadState::Disk if object.is_empty() => "waits for a disk".into(),
-        // Runs of earlier versions name the file, but not the system call.
+        // Runs that earlier versions of loadline recorded contain the path of the file, but not the system call.
         ThreadState::Disk if object.starts_with('/') => format!("waits for a disk ({object})"),
         ThreadState::Disk => format!("waits for the disk in {object}"),
         ThreadState::Peer if object.is_empty() => "waits for a reply of another server".into(),

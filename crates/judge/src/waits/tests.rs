@@ -105,7 +105,7 @@ fn a_lock_is_told_with_the_thread_and_the_function_of_its_holder() {
     assert_eq!(found.holder_thread.map(|thread| (thread.name, thread.id)), Some(("worker-3".into(), 812)));
     let (_, clause) = told(FutexKind::Mutex, 0.9, row(ThreadState::Sleep, "pause", 1.0));
     assert_eq!(clause, "its holder (thread worker-3, ID 812) probably sleeps in pause");
-    // The lock passes from thread to thread, so only the function is told.
+    // The lock passes from thread to thread, so the words name only the function in which its holder waits.
     let (found, clause) = told(owned, 0.2, row(ThreadState::Disk, "write_log (fsync.c:15)", 1.0));
     assert_eq!(clause, "its holder waits for the disk in fsync of /log, called in write_log (fsync.c:15)");
     assert_eq!(found.holder_thread, None);
@@ -196,7 +196,8 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
 
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
-    // Pools of 2 to 64 workers, at every load. `busy` workers have a request each, and the other workers wait for work.
+    // Pools of 2 to 64 workers, at every load. `busy` workers handle one request each, and the other workers wait for
+    // work.
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
             let busy = workers * f64::from(percent) / 100.0;
@@ -219,8 +220,8 @@ fn a_lock_that_is_rarely_contended_is_not_named() {
     let mut profile = locked(FutexKind::OwnedMutex);
     profile.futexes[0].contended = 0.3;
     assert!(!causes(&profile).contains(&WaitCause::Lock));
-    // In the first case, threads often wait while no other thread is active. In the second case, hardly any thread that
-    // uses the futex is active.
+    // In the first case, threads often wait for the futex while no thread that uses the futex is active. In the second
+    // case, hardly any thread that uses the futex is active.
     for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
         let mut profile = locked(FutexKind::Semaphore);
         (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);
@@ -243,8 +244,8 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
 }
 
 /// This case occurred live with a server behind nginx. In a second of overload, the queue grew, and both counts of
-/// requests at the server were lower than the count of waiting threads. In the samples of the later experiment, the
-/// counts of requests and waiting threads agreed.
+/// requests at the server were lower than the count of waiting threads. When an experiment sampled the threads again,
+/// the counts of requests and waiting threads agreed.
 #[test]
 fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
     let trial = |rounds, concurrency, in_progress| {

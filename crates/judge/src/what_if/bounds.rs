@@ -1,5 +1,6 @@
-//! Predictions that rest on a lightly used resource. A request costs more under a light load, so the limit of such a
-//! resource is only a lower bound. A figure that rests on this limit is a bound, too, and has no interval.
+//! Predictions that depend on the limit of a lightly used resource. A request costs more under a light load, so the
+//! limit of a lightly used resource is only a lower bound. A figure that follows from a lower bound of a limit is a
+//! bound, too, and has no interval.
 
 use run::{Estimate, WhatIf};
 
@@ -8,8 +9,9 @@ use super::next::{is_lightly_used, light};
 use crate::Facts;
 use crate::thresholds::BUSY;
 
-/// Marks the limits of lightly used resources as lower bounds, as in the verdict's next bottleneck. If the whole run
-/// was light, its own rate is the rate before the change: the model knows no highest rate for another load.
+/// Marks the predicted limits of lightly used resources as lower bounds, like the rate of the next bottleneck in a
+/// verdict. If the whole run was light, its own rate is the rate before the change: the model knows no highest rate for
+/// another load.
 pub(super) fn mark(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     let parts = now.resources();
     let is_light = |id: &str| parts.iter().any(|part| part.id == id && is_lightly_used(facts, part));
@@ -19,8 +21,8 @@ pub(super) fn mark(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     }
 }
 
-/// Replaces the intervals of figures that rest on a lower bound. The prediction rests on a lower bound if the resource
-/// with the lowest limit has only a lower bound and would be busy.
+/// Replaces the intervals of figures that follow from a lower bound. The prediction follows from a lower bound if the
+/// resource with the lowest limit has only a lower bound and would be busy.
 pub(super) fn open_ends(answer: &mut WhatIf) {
     for resource in answer.resources.iter_mut().filter(|resource| resource.at_least) {
         (resource.low, resource.high) = (resource.limit, f64::INFINITY);
@@ -40,8 +42,8 @@ pub(super) fn open_ends(answer: &mut WhatIf) {
         Some(asked) if !is_beyond => Estimate::around(asked, 0.0),
         _ => at_least(answer.rate.value),
     };
-    // Requests that arrive faster than the lower bound may be answered in time or not. In a closed loop, a higher rate
-    // means a shorter response time.
+    // If requests arrive faster than the lower bound of the server's highest rate, they may be answered in time or not.
+    // In a closed loop, a higher rate means a shorter response time.
     let most_us = if is_beyond { f64::NAN } else { answer.response_us.value };
     answer.response_us = Estimate { value: most_us, low: f64::NAN, high: most_us };
     answer.curve.retain(|point| point.rate < BUSY * limit);

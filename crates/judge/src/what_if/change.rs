@@ -104,7 +104,7 @@ pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Returns the assumptions of an answer, each as a sentence.
+/// Returns the assumptions of a prediction, each as a sentence.
 pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change, seen: &Seen) -> Vec<String> {
     let mut said = vec![
         seen.sentence(),

@@ -7,8 +7,8 @@
 //! Scalability Law is fitted to the measured rate divided by the rate that the queueing network predicts. A fit to the
 //! measured rate alone would take any full resource for contention.
 //!
-//! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the largest number of clients that was
-//! tried, the loss of throughput is assumed constant.
+//! Contention is considered only if its interval excludes zero. Beyond [`FAR`] times the largest number of clients that
+//! was tried, the loss of throughput is assumed constant.
 
 use fastrand::Rng;
 use stats::Interval;

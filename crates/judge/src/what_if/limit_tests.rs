@@ -63,8 +63,8 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
-    // The first of the two compared runs is unchanged. In the second run, the generator uses more than half of its
-    // thread.
+    // The first of the two compared runs is unchanged. In the second of the compared runs, the generator uses more than
+    // half of its thread.
     let busy = |p: &crate::planted::Point| p.x / p.capacity * 0.6e6;
     let both = |planted: &crate::planted::Planted| {
         let alone = (planted.plant)();

@@ -6,7 +6,7 @@
 //! quotas and delays. In loadline's model, clients also slow each other if the sweep shows that they do.
 //!
 //! The intervals come from a bootstrap over the run's trials: from many random selections of the trials. The model's
-//! error widens the intervals.
+//! error widens the intervals of the predictions.
 
 mod beside;
 mod bounds;
@@ -93,8 +93,8 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// Returns the factor by which a change of resources multiplies the capacity. For this purpose, the capacity is the
-/// rate at which one of the resources becomes full, reduced by the loss to contention.
+/// Returns the factor by which a change of resources multiplies the capacity. For this factor, the capacity is the rate
+/// at which one of the resources becomes full, reduced by the loss to contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }
@@ -127,7 +127,7 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
     }
 }
 
-/// Returns one answer for each bootstrap draw. Each draw has the mean demands of randomly selected trials. Returns
+/// Returns one answer for each bootstrap draw. Each draw uses the mean demands of randomly selected trials. Returns
 /// `None` if the run has too few trials for a bootstrap.
 fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_WINDOWS {

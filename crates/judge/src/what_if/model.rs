@@ -1,5 +1,5 @@
-//! A run as a queueing network. For each resource, the queueing network has the number of units, and the time for which
-//! a request occupies one unit.
+//! A run as a queueing network. For each resource, the queueing network contains the number of units, and the time for
+//! which a request occupies one unit.
 //!
 //! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up, and
 //! then no request runs until the next period. A quota therefore limits the requests per second, but slows no request
@@ -31,7 +31,7 @@ const THREADS: &str = "server-single-thread";
 /// ID of the verdict that the server's CPU quota runs out.
 const QUOTA: &str = "server-cpu-quota";
 
-/// CPU of the server: the demand of a request, and three limits. The lowest of the three limits applies.
+/// CPU of the server: the demand of a request, and three limits. The lowest of these limits on the CPU use applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
     /// CPU time of the server per request, seconds.
@@ -53,7 +53,7 @@ pub(super) struct Part {
     pub(super) device: String,
     /// Time for which a request occupies one unit, seconds.
     pub(super) work_s: f64,
-    /// Number of units; infinite if requests never wait.
+    /// Number of units of the resource; infinite if requests never wait.
     pub(super) units: f64,
     /// True if the resource limits the rate, but slows no request at lower rates.
     pub(super) cap: bool,
@@ -65,9 +65,9 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the queue of the resource, with the nearest whole number of servers. If the number is rounded, the speed
-    /// of the servers makes up for the difference. With 0.5 units, such as a container's share of a link, a request
-    /// takes twice as long.
+    /// Returns the queue of the resource, with the nearest whole number of servers. If the number of servers is
+    /// rounded, the speed of the servers makes up for the difference. With 0.5 units, such as a container's share of a
+    /// link, a request takes twice as long.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
@@ -294,9 +294,9 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// A link may carry 6 % more than its nominal rate. An earlier version took a link that carried 6 % more than its
-    /// nominal rate for two links of half the speed. The earlier version predicted half of the real throughput for one
-    /// client.
+    /// A link may carry 6 % more than its nominal rate. An earlier version of loadline took a link that carried 6 %
+    /// more than its nominal rate for two links of half the speed. This earlier version therefore predicted half of the
+    /// real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

@@ -9,7 +9,7 @@ use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
 /// The generator and the server's only thread share two CPUs. With cheap requests, the CPUs are full first. With
-/// expensive requests, the thread is full first.
+/// expensive requests, the server's thread is full first.
 #[test]
 fn dearer_requests_never_raise_the_rate() {
     let rate = |factor: f64| {
@@ -78,7 +78,7 @@ fn sleeps(connections: u32) -> Run {
     run
 }
 
-/// An earlier version of the model left out the time for which the server sleeps. Without the sleep, the model
+/// An earlier version of the model left out the time for which the server sleeps. Without the server's sleep, the model
 /// predicted 23,500 requests per second for more CPUs, which in fact change nothing.
 #[test]
 fn the_model_contains_time_that_no_counter_explains() {

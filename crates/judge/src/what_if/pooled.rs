@@ -25,7 +25,7 @@ pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[M
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
     let mut model = model.calibrated(at_the_limit(facts), full.filter(|_| reached(facts)));
-    // A known number of workers already agrees with the highest rate.
+    // If the number of workers is known, the model already agrees with the highest rate.
     if model.one_level && model.places.is_none() {
         model.leave_elsewhere();
     }

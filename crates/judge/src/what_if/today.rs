@@ -68,7 +68,8 @@ fn limits_named(run: &Run) -> Limits {
     }
 }
 
-/// Returns the limits minus a time. Returns `None` if the time is at least as long as a limit.
+/// Returns the limits on the response time, each reduced by `us` microseconds. Returns `None` if `us` is at least as
+/// long as a limit.
 fn less(limits: &Limits, us: f64) -> Option<Limits> {
     let left = |limit: Option<f64>| limit.map(|limit| limit - us);
     let [p50_us, mean_us, p99_us, p99_9_us] = [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].map(left);

@@ -94,13 +94,13 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
 
 /// Returns the sandwich covariance of the coefficients. The influence of each row on the coefficients is combined with
 /// the influence of its neighbours, with Bartlett's weights. A row with a large influence makes its own residual
-/// smaller. The covariance is corrected for such residuals, which are smaller than the errors (J. MacKinnon, H. White,
+/// smaller. The covariance is corrected for residuals that are smaller than the errors (J. MacKinnon, H. White,
 /// *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
     // A row whose residual is beyond Huber's limit has a constant influence, so it adds nothing to this matrix.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
-    // If the remaining rows do not determine all coefficients, all rows are used instead.
+    // If the rows with residuals within Huber's limit do not determine all coefficients, all rows are used instead.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
     let pull = |(row, (r, w)): (&Vec<f64>, (&f64, &f64))| -> Vec<f64> {
         let leverage = dot(row, &times(&bread, row)).clamp(0.0, 0.9);

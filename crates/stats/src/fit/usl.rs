@@ -27,8 +27,8 @@ pub struct Usl {
     pub kappa: f64,
     /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine them.
     pub intervals: Option<[Interval; 3]>,
-    /// Share of the variance of the throughput that the Universal Scalability Law explains, 0 to 1. The share has no
-    /// meaning in a fit by [`usl_of_shares`].
+    /// Share of the variance of the throughput that the Universal Scalability Law explains, 0 to 1. The field `r2` has
+    /// no meaning in a fit by [`usl_of_shares`].
     pub r2: f64,
     /// Number of points that were fitted.
     pub points: usize,

@@ -1,8 +1,8 @@
-//! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile with
-//! the limit. The module uses a binomial distribution of the late requests instead of a percentile. The number of draws
-//! of the binomial distribution is the number of independent answers that carry as much information as the window. The
-//! binomial test of late requests comes from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
-//! Benchmark*, 2020).
+//! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile of
+//! the response time with the limit on this percentile. The module uses a binomial distribution of the late requests
+//! instead of a percentile. The number of draws of the binomial distribution is the number of independent answers that
+//! are worth as much as the window. The binomial test of late requests comes from early stopping in MLPerf's LoadGen
+//! (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
@@ -21,7 +21,7 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
             // `thought` is the prior probability that the true share of late requests is at most `allowed`. If the
-            // objective allows only few late requests, this prior probability is almost zero.
+            // objective allows only few late requests, the prior probability of meeting it is almost zero.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)

@@ -137,8 +137,8 @@ impl CapacityModel {
     }
 }
 
-/// Returns the logarithm of the share of requests that a rate limiter refuses if the offered rate is `1 + x` times its
-/// rate.
+/// Returns the logarithm of the share of requests that a rate limiter refuses if the offered rate is `1 + x` times the
+/// rate that the limiter allows.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
     // Computes x / (1 - exp(-y)), which is 1 / steep at x = 0.
@@ -171,5 +171,5 @@ const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;
 /// Approximate variance of the logarithm of a mean response time, times the number of independent draws in the mean.
-/// The value is 1 because the model assumes that each draw is exponentially distributed.
+/// The product is 1 because the model assumes that each draw is exponentially distributed.
 pub(super) const SPREAD: f64 = 1.0;

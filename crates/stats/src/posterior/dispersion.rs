@@ -1,4 +1,4 @@
-//! Number of independent draws that carry as much information as the answers of one window. Answers of one window are
+//! Number of independent draws that are worth as much as all answers of one window. Answers of one window are
 //! correlated, because a long queue stays long for a while.
 
 use super::constraint::{Constraint, ConstraintKind, SPREAD, WindowObservation};
@@ -8,8 +8,8 @@ use super::estimate::CapacityEstimate;
 /// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation is worth. The moment at which the window's queue exceeds the
-/// limit depends on the start of the load and on the server's speed. Each of these two influences may shift the moment
-/// by a few percent of the window's length, so more draws would claim too much certainty.
+/// limit depends on the start of the load and on the server's speed. The start of the load and the server's speed may
+/// each shift this moment by a few percent of the window's length, so more draws would claim too much certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window is worth, by the prior dispersion.
@@ -27,10 +27,10 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns, for each window, the number of answers that carry as much information as one independent draw. For random
-/// arrivals, the number of answers is twice the product of the rate and the relaxation time of an M/M/1 queue, times
-/// `scale`. For arrivals at equal intervals, the constants of this module reduce this number of answers. The constants
-/// of this module also limit the number of answers per draw. Each window is worth at least one draw.
+/// Returns, for each window, the number of answers that are worth one independent draw. For random arrivals, the number
+/// of answers is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`. For arrivals
+/// at equal intervals, the constants of this module reduce this number of answers. The constants of this module also
+/// limit the number of answers per draw. Each window is worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

@@ -20,14 +20,14 @@ const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
-/// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the
-/// latency limit equals many service times, the share of late answers rises steeply with the rate. Without this prior,
-/// windows that are too short to exceed the limit would also fit a model in which the share of late answers hardly
-/// rises.
+/// logarithm. The variance of the unfinished work is 2 for M/M, 1 for M/D, and larger for servers that work in batches
+/// or pause. If the latency limit equals many service times, the share of late answers rises steeply with the rate.
+/// Without a prior of the variance, windows that are too short to exceed the limit would also fit a model in which the
+/// share of late answers hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed in the closed loop, divided by the standard deviation of the speed in a single
-/// window. The mean covers about four load levels of the closed loop at saturation.
+/// window. The mean speed in the closed loop covers about four load levels at saturation.
 const STEPS_SHARE: f64 = 0.5;
 
 /// Prior probability that a window was disturbed, and that no counter showed the disturbance: a garbage collection, a
@@ -67,16 +67,16 @@ impl Axes {
     }
 }
 
-/// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate takes several passes. Each
-/// pass assumes another number of independent draws that a window is worth. All values that do not depend on the
-/// assumed number of draws are computed once.
+/// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate goes through the windows
+/// several times. Each pass assumes another number of independent draws that a window is worth. All values that do not
+/// depend on the assumed number of draws are computed once.
 pub(super) struct Grid {
     axes: Axes,
     /// Logarithm of the prior of each cell, for each scatter of the speed.
     priors: Vec<Vec<Vec<f64>>>,
     /// Log likelihood of one draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of one draw of each window, if the model predicts exactly the observed share.
+    /// Log likelihood of each window as one independent draw, if the model predicts exactly the observed share.
     exact: Vec<f64>,
     /// Number of answers in each window.
     answered: Vec<f64>,
@@ -99,8 +99,8 @@ impl Grid {
         }
     }
 
-    /// Returns the posterior distribution over the cells of the grid. `dispersions` has, for each window, the number of
-    /// answers that are worth one draw.
+    /// Returns the posterior distribution over the cells of the grid. `dispersions` contains, for each window, the
+    /// number of answers that are worth one draw.
     pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
         let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
         let mut by_speed = self.by_speed(&draws);

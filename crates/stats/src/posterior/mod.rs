@@ -17,7 +17,7 @@
 //! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which `ln P(rate)` reaches 0.
 //!
 //! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval
-//! may be asymmetric.
+//! of the capacity may be asymmetric.
 
 mod chance;
 mod constraint;

@@ -2,10 +2,10 @@
 //! changed during the run, the more the interval is widened. On a shared machine, the CPU time of a request varies over
 //! seconds and minutes about as much as over hours. Variation that is equally large at all time scales is flicker noise
 //! with a flat Allan deviation (D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between this
-//! run and the next one is therefore predicted from two observations in this run. The first of these observations is
-//! the change of the machine's speed between windows. The second of these observations is the difference between the
-//! saturation rate of the closed loop, which came first, and the saturation rate of the open loop. From each of the two
-//! observations, the change that even a steady machine shows is subtracted.
+//! run and the next one is therefore predicted from two observations in this run. One observation is the change of the
+//! machine's speed between windows. The other observation is the difference between the saturation rate of the closed
+//! loop, which came first, and the saturation rate of the open loop. From each of the two observations, the change that
+//! even a steady machine shows is subtracted.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -16,9 +16,9 @@ const STEADY_SCATTER: f64 = 0.02;
 /// Distance, in logarithms, between the saturation rates that a closed and an open loop measure on a steady machine.
 const STEADY_APART: f64 = 0.05;
 /// Expected change between runs, as a share of the change observed within a run. The measured capacities of six runs on
-/// one machine differed by 12 %. Without the widening by this share, only two of the six runs had an interval that
-/// contained the median capacity. With the widening by this share, five of the six runs had an interval that contained
-/// the median capacity.
+/// one machine differed by 12 %. With intervals that were not widened, only two of the six runs had an interval that
+/// contained the median capacity. With intervals that were widened by this share, five of the six runs had an interval
+/// that contained the median capacity.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.

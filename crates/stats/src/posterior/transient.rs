@@ -18,8 +18,8 @@ pub struct Span {
     pub end_s: f64,
 }
 
-/// Distance from the limit, in standard deviations of the wait. Beyond this distance, the queue counts as steady or as
-/// completely overloaded.
+/// Distance of the mean wait from the limit, in standard deviations of the wait. If the mean wait is farther than this
+/// from the limit, the queue counts as steady or as completely overloaded.
 const DECIDED_SD: f64 = 4.0;
 /// Number of standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
@@ -83,7 +83,8 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Returns the expected time from the crossing to `t_s`, in seconds. A crossing after `t_s` counts as 0.
+    /// Returns the expected time from the crossing to `t_s`, in seconds. If the wait crosses the limit only after
+    /// `t_s`, the time counts as 0.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();

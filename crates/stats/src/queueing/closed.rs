@@ -34,8 +34,8 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
 }
 
 /// A queueing network, and variants of this network that lack some stations. Each variant lacks some of the stations
-/// with several servers. The probability that a station is empty is computed from the throughput of the variant without
-/// the station. Computed as 1 minus the probabilities of all other states, the probability of an empty station would
+/// with several servers. The probability that a station is empty is computed from the throughput of the network without
+/// this station. Computed as 1 minus the probabilities of all other states, the probability of an empty station would
 /// lose all digits if there are many servers.
 struct Family<'s> {
     stations: &'s [Station],
@@ -46,7 +46,7 @@ struct Family<'s> {
     members: Vec<Member>,
 }
 
-/// One variant of the queueing network.
+/// One variant of the queueing network, which lacks some of the stations with several servers.
 struct Member {
     solution: Closed,
     /// For each station of `several`, the probabilities of 0, 1, … requests at the station, up to one less than its
@@ -115,8 +115,8 @@ impl Member {
 }
 
 /// Returns the time that a request spends at a station. `queue` is the mean number of requests at this station in the
-/// network with one client less. `p` has the probabilities of 0, 1, … requests at the station in the network with one
-/// client less.
+/// network with one client less. `p` contains the probabilities of 0, 1, … requests at the station in the network with
+/// one client less.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));

@@ -2,12 +2,12 @@
 //!
 //! A request that failed was never answered, so its response time counts as longer than any finite time. For a failed
 //! request, only the time until the failure is known. A request in flight at the end of the window takes at least its
-//! age. A request that is still in flight is part of the sample for times up to its age, but not for longer times. This
-//! is the product-limit estimate (Kaplan and Meier 1958). A request that is already in flight at the start of a window
-//! joins the sample at the age that it has at that moment. Under a steady load, the requests in flight at the start of
-//! the window balance the requests in flight at its end. Under a steady load, the estimate is therefore the plain
-//! distribution of the requests that ended in the window. A request that is in flight throughout the window and gets no
-//! answer until the end of the drain counts as failed.
+//! age. A request that is still in flight is part of the sample for times up to its age, but not for longer times. The
+//! distribution is the product-limit estimate (Kaplan and Meier 1958). A request that is already in flight at the start
+//! of a window joins the sample at the age that it has at that moment. Under a steady load, the requests in flight at
+//! the start of the window balance the requests in flight at its end. Under a steady load, the estimate is therefore
+//! the plain distribution of the requests that ended in the window. A request that is in flight throughout the window
+//! and gets no answer until the end of the drain counts as failed.
 //!
 //! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
 //! slow refusals must not be ignored. Each percentile is therefore computed once for the good answers and once for all
@@ -92,12 +92,13 @@ impl CensoredTimes {
         self.add(times, |counts, n| counts.refused = counts.refused.saturating_add(n))
     }
 
-    /// Adds times with their counts. `count` adds a count to the right field of [`Counts`].
+    /// Adds a list of times, each with its number of requests. `count` adds a count to the right field of [`Counts`].
     fn add(self, times: impl IntoIterator<Item = (u64, u64)>, count: fn(&mut Counts, u64)) -> Self {
         self.add_all(&times.into_iter().collect::<Vec<_>>(), count)
     }
 
-    /// Adds times with their counts. The function has no type parameter, so it is compiled and optimized in this crate.
+    /// Adds a list of times, each with its number of requests. The function has no type parameter, so it is compiled
+    /// and optimized in this crate.
     fn add_all(mut self, times: &[(u64, u64)], count: fn(&mut Counts, u64)) -> Self {
         times.iter().for_each(|(ns, n)| count(self.at(*ns), *n));
         self

@@ -12,16 +12,17 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the quantiles of several shares, each 0 to 1. Takes hardly longer than one quantile.
+    /// Returns the quantiles of several shares, each 0 to 1. Computing several quantiles takes hardly longer than
+    /// computing one.
     pub fn percentiles<const N: usize>(&self, shares: [f64; N]) -> [TimeFigure; N] {
         let survivals = Survivals::of(self);
         shares.map(|share| survivals.percentile(share))
     }
 
-    /// Returns the mean. If every request was answered, refused answers count only if they make the mean longer. If
-    /// some requests were not answered, the result is only a lower bound: the longer of two means. The first of these
-    /// means is that of the answered requests. The second of these means also includes the failed requests, with the
-    /// times until their failures.
+    /// Returns the mean response time. If every request was answered, refused answers are included only if they make
+    /// the mean longer. If some requests were not answered, the result is only a lower bound: the longer of two means.
+    /// One mean is that of the answered requests. The other mean also includes the failed requests, with the times
+    /// until their failures.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -59,7 +60,7 @@ impl CensoredTimes {
     }
 
     /// For each time, returns the share of requests that take longer, if failed requests never end. Refused requests
-    /// count only at times at which they increase the share of requests that take longer.
+    /// are included only for times at which this makes the share larger.
     fn survival_of_answers(&self) -> Vec<(u64, f64)> {
         let failed = self.count_unanswered();
         let good = self.survival(|c| c.answered as f64, failed);

@@ -39,9 +39,9 @@ fn early_failures_count_as_slower_than_every_answer() {
     assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
 }
 
-/// The simulated server closes each connection after its answer, so half of the requests fail immediately. A few failed
-/// requests more would make the median unknown, and a few fewer would make it the longest answer. In this test, the
-/// median is therefore only a lower bound, near the typical response time.
+/// The simulated server closes each connection after its answer, so half of the requests fail immediately. With a few
+/// more failed requests, the median would be unknown. With a few less, the median would be the longest answer. In this
+/// test, the median is therefore only a lower bound, near the typical response time.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     let failing = |failed| {

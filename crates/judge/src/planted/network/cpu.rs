@@ -1,9 +1,9 @@
 //! CPUs with processor sharing: every ready thread of a host gets an equal share of its CPUs, but at most one CPU.
 //!
 //! The threads of one program form a group. Each group has a virtual clock, which advances by the work that each of the
-//! group's ready threads has done. A thread finishes when the clock has advanced by the thread's work since the thread
-//! started. The next thread to finish is therefore at the top of a heap, and the cost of an event grows only with the
-//! logarithm of the number of threads.
+//! group's ready threads has done. A thread finishes when its group's clock has advanced by the thread's work since the
+//! thread started. The thread that finishes next is therefore at the top of a heap. The cost of an event grows only
+//! with the logarithm of the number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

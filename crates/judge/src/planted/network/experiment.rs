@@ -48,8 +48,8 @@ const RESPONSES: f64 = 10.0;
 const SLOTS: (usize, usize) = (40, 120);
 /// Number of slots in a block. A lever is on in half of each block's slots. In the last block, the lever is always off.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment. This minimum does not apply if no step with so many connections
-/// reaches the share [`AS_GOOD`] of the decisive trial's rate.
+/// Minimum number of connections of an experiment. The minimum number of connections does not apply if no step with so
+/// many connections reaches the share [`AS_GOOD`] of the decisive trial's rate.
 const CONNECTIONS: f64 = 8.0;
 /// Minimum share of the decisive trial's rate that the connections of an experiment must reach.
 const AS_GOOD: f64 = 0.85;
@@ -119,8 +119,8 @@ fn connections(run: &Run) -> u32 {
     more.min_by(f64::total_cmp).unwrap_or_else(|| clients(decisive)).clamp(1.0, MAX_CONNECTIONS) as u32
 }
 
-/// Measures two worlds (simulated networks) in turns, each with its number of connections. Each pair of turns first has
-/// the world without the lever (`off`), then the world with the lever (`on`).
+/// Measures two worlds (simulated networks) in turns, each with its number of connections. In each pair of turns, the
+/// world without the lever (`off`) is measured first, then the world with the lever (`on`).
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);

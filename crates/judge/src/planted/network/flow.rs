@@ -3,11 +3,11 @@
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
 
-/// Constant part of a mean service time, 0 to 1. The rest of the service time is exponentially distributed.
+/// Constant part of a mean service time, 0 to 1. The rest of each service time is random and exponentially distributed.
 const CONSTANT: f64 = 0.6;
 /// Share of the requests that sleep for a long time.
 const RARE: f64 = 0.01;
-/// Time after which a client repeats a lost SYN, seconds. The time doubles with each repetition.
+/// Time after which a client repeats a lost SYN, seconds. Each further repetition of a SYN waits twice as long.
 const SYN_AGAIN_S: f64 = 1.0;
 /// Number of requests that a rate limiter passes at once after a pause.
 const TOKENS: f64 = 10.0;

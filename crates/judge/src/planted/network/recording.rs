@@ -37,7 +37,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Adds a column. `value` is the value of a gauge, or the growth per second of a cumulative counter.
+    /// Adds a column to the recording. `value` is the value of a gauge, or the growth per second of a cumulative
+    /// counter.
     fn put(&mut self, id: &'static str, instance: &str, value: f64) {
         let gauge = counter(id).is_none_or(|spec| spec.kind == Kind::Gauge);
         let at = |t_s: &f64| Some(if gauge { value } else { 5000.0 + value * t_s });

@@ -14,8 +14,8 @@ use super::world::World;
 const REQUESTS: f64 = 1200.0;
 /// Shortest and longest possible window, seconds.
 const WINDOW_S: (f64, f64) = (0.6, 4.0);
-/// Minimum relative growth of throughput with twice the clients. A step with a smaller growth is flat. Two flat steps
-/// in a row end the sweep.
+/// Minimum relative growth of throughput from one step of the sweep to the next, which has twice the clients. A step of
+/// the sweep with a smaller growth of throughput counts as flat. Two flat steps in a row end the sweep.
 const FLAT: f64 = 0.05;
 /// Offered rates of the open loop, as shares of the highest rate of the sweep.
 const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
@@ -37,8 +37,8 @@ pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let sweep = sweep(world, &mut random);
     let reached = sweep.iter().map(Seen::good).fold(0.0, f64::max);
     let unloaded_s = sweep.first().map_or(0.0, |one| one.latency_us().p50 / 1e6);
-    // With think times, the load is a number of users. With a number of users, `find` does not search for a rate, so it
-    // runs no open loop.
+    // With think times, the load is a number of users. If the plan gives a number of users, `find` does not search for
+    // a rate, so it runs no open loop.
     let offered = if world.think_s > 0.0 { &[][..] } else { &OFFERED[..] };
     let open = offered.iter().map(|share| {
         let rate = share * reached;

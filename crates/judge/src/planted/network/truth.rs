@@ -4,12 +4,12 @@
 use super::limit::Cause;
 use super::world::{SERVER, Threads, World};
 
-/// Maximum ratio of two parts' limits at which a verdict that names either part is right.
+/// Maximum ratio of the limits of two parts at which a verdict that names either of the two parts is right.
 const TIE: f64 = 1.1;
 /// Maximum ratio that replaces [`TIE`] if the lower limit is a number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of the lowest limit that the sweep must reach. If the sweep's highest rate is a smaller share of the lowest
-/// limit, the load itself was the limit, because the load did not fill any part.
+/// Share of the lowest limit that the sweep must reach. If the sweep's highest rate is less than this share of the
+/// lowest limit, the load itself was the limit, because no part of the network was full.
 const NOT_REACHED: f64 = 0.85;
 /// Share of the lowest limit that the sweep must reach so that a verdict that names the load is wrong.
 const REACHED: f64 = 0.97;

@@ -32,8 +32,8 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load on throughput. The threshold for "raised" is the threshold at which a sweep
-/// still grows. The threshold for "unchanged" is the threshold at which a resource is excluded.
+/// Returns the effect of a larger load on throughput. The threshold for "raised" is the minimum growth of throughput
+/// with which a sweep continues. The threshold for "unchanged" is the threshold at which a resource is excluded.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {

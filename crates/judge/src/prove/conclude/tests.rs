@@ -18,8 +18,8 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version reported a lack of CPUs for work that only one thread at a time can do. Only one thread at a time
-/// can work, for example, under a mutex or in an interpreter with a global lock.
+/// An earlier version of loadline reported a lack of CPUs for work that only one thread at a time can do. Only one
+/// thread at a time can work, for example, under a mutex or in an interpreter with a global lock.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {
@@ -64,7 +64,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// An earlier version called a verdict proven only because slowing the other resources had no effect.
+/// An earlier version of loadline called a verdict proven only because slowing the other resources had no effect.
 #[test]
 fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -107,8 +107,8 @@ fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     );
 }
 
-/// An earlier version called a server saturated although the limit was the network distance, rare slow answers, or too
-/// few connections.
+/// An earlier version of loadline called a server saturated although the limit was the network distance, rare slow
+/// answers, or too few connections.
 #[test]
 fn throughput_that_grows_with_the_load_is_not_saturated() {
     for (id, said) in [("server-concurrency", ProofOutcome::Refuted), ("unknown", ProofOutcome::Supported)] {
@@ -155,8 +155,8 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// No lever acts on packet losses. An earlier version called a verdict of packet losses proven although a full listen
-/// queue showed another cause.
+/// No lever acts on packet losses. An earlier version of loadline called a verdict of packet losses proven although a
+/// full listen queue showed another cause.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());
@@ -166,7 +166,7 @@ fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     assert!(found.0.why.contains("listen queue") && found.1.confidence == argued.confidence, "{found:?}");
 }
 
-/// An earlier version printed the upper bound of the elasticity instead of the dose.
+/// An earlier version of loadline printed the upper bound of the elasticity instead of the dose.
 #[test]
 fn the_printed_dose_is_the_one_that_was_measured() {
     let (proof, _) = bounded();
@@ -175,8 +175,8 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// The CPU thief (a busy loop that slows the generator) got 0.028 of a CPU instead of 0.25. An earlier version excluded
-/// the generator's CPU as the limit although the lever hardly acted.
+/// The CPU thief (a busy loop that slows the generator) got 0.028 of a CPU instead of 0.25. An earlier version of
+/// loadline excluded the generator's CPU as the limit, although the CPU thief hardly slowed the generator.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");
@@ -187,8 +187,8 @@ fn a_lever_that_did_not_act_refutes_nothing() {
     assert!(rest.0.why.contains("the generator's CPU"), "{}", rest.0.why);
 }
 
-/// A CPU quota limited the generator, whatever the speed of its CPU was. An earlier version wrongly excluded a
-/// generator at its quota as the limit.
+/// A CPU quota limited the generator, whatever the speed of its CPU was. An earlier version of loadline wrongly
+/// excluded a generator at its quota as the limit.
 #[test]
 fn a_generator_at_its_quota_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)
@@ -297,8 +297,8 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
     assert!(proof.why.contains("source addresses") && proof.why.contains("something untested"), "{}", proof.why);
 }
 
-/// The lever on the TCP window was planned but not used. An earlier version applied the prediction for the unused lever
-/// to the lever on the server's CPU.
+/// The lever on the TCP window was planned but not used. An earlier version of loadline applied the prediction for the
+/// unused lever to the lever on the server's CPU.
 #[test]
 fn a_prediction_of_an_unused_lever_is_not_applied_to_another_lever() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
@@ -343,7 +343,7 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
-    // The levers that test the verdict itself always come first, so they are left out here.
+    // In an experiment, the levers that test the verdict itself come first, so this test leaves them out.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {

@@ -88,8 +88,8 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
 }
 
 /// Compares the verdict with another resource that explains most of the throughput. If too few workers compute at the
-/// same time, throughput also follows the CPU's speed. With too few workers, the CPU therefore does not count as a
-/// separate cause.
+/// same time, throughput also follows the CPU's speed. If too few workers compute at the same time, the CPU therefore
+/// does not count as a separate cause.
 pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);

@@ -93,8 +93,8 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
 }
 
 /// This case occurred with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on
-/// the generator. The estimate must still give nearly the whole effect to the quota. Each of the two CPUs must get no
-/// more than its bound.
+/// the generator. The estimate must still attribute nearly the whole effect to the quota. Each of the two CPUs must get
+/// no more than its bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -119,9 +119,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) on the CPUs of server and generator therefore also slow the application. Without equations for the
-/// effect of CPU thieves on the application, a part of the effect of its own lever would be attributed to a thief. Of
-/// the CPU thieves, the one that was on more often together with the application's lever would get this part of the
-/// effect.
+/// effect of CPU thieves on the application, a CPU thief would seem to cause a part of the effect of the application's
+/// own lever. The CPU thief that was on more often together with the application's lever would seem to cause this part
+/// of the effect.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -145,7 +145,7 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
 }
 
 /// This case occurred with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. An
-/// earlier version therefore attributed a part of the quota's effect to the CPU.
+/// earlier version of loadline therefore attributed a part of the quota's effect to the CPU.
 #[test]
 fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();

@@ -21,7 +21,8 @@ pub(super) struct Backend {
     pub(super) here: bool,
 }
 
-/// Parameters of the parts. The times are seconds per request.
+/// Random parameters of the parts of a simulated network: programs, rate limiter and listen queue. The times are
+/// seconds per request.
 pub(super) struct Parts {
     pub(super) backend: Option<Backend>,
     pub(super) cpu_s: f64,
