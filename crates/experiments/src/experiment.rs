@@ -24,8 +24,8 @@ pub struct Experiment {
     pub on_hosts: bool,
     /// Function that returns the planned time of the experiment in seconds, without repeats.
     pub(crate) planned_s: fn(&Parameters) -> f64,
-    /// Function that runs the experiment. It stores trials in the [`Lab`], and fits and checks in the findings of the
-    /// lab's run.
+    /// Function that runs the experiment. The function stores trials in the [`Lab`], and stores fitted curves and
+    /// checks in the findings of the lab's run.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
     /// Tables and charts of the experiment.
     pub(crate) figures: Figures,

@@ -143,8 +143,8 @@ fn table(cells: &[&ArenaCell]) -> Table {
 
 /// Returns a note that names the servers of the same group whose CPU time per request differs from this server's.
 /// Servers whose CPU time differs can share a group, if a chain of servers connects them in which no two neighbours
-/// differ. Leaves out servers in earlier rows (`before`), because the notes on the earlier rows already name both
-/// servers.
+/// differ. Leaves out servers in earlier rows (`before`), because the note on the earlier row already names this pair
+/// of servers.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();

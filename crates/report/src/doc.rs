@@ -48,8 +48,8 @@ pub enum Weight {
     Main,
     /// A section for readers who want all results. A terminal does not show sections of this weight.
     Full,
-    /// A section for readers who check details. The HTML page hides such a section until the reader opens it, and the
-    /// terminal does not show it.
+    /// A section for readers who check details. The HTML page hides a section of details until the reader opens it, and
+    /// the terminal does not show it.
     Detail,
 }
 
@@ -135,7 +135,8 @@ pub struct List {
     pub title: String,
     /// Entries of the list.
     pub items: Vec<Item>,
-    /// Number of entries that a short report shows. The report states only the number of the remaining entries.
+    /// Number of entries that a short report shows. A short report states only the number of the entries that it leaves
+    /// out.
     pub brief: usize,
 }
 
@@ -161,8 +162,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows that a terminal shows. The terminal states only the number of the remaining rows. 0 hides the
-    /// table in a terminal, and `None` shows all rows.
+    /// Number of rows that a terminal shows. The terminal states only the number of the rows that it does not show. 0
+    /// hides the table in a terminal, and `None` shows all rows.
     pub brief: Option<usize>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,
@@ -176,8 +177,8 @@ pub struct Col {
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
     /// Rank of the column. If the terminal is too narrow, the terminal first leaves out the columns with the highest
-    /// rank. The terminal drops columns of rank 0 only if the table is too wide even with the narrowest columns of
-    /// words. The terminal shows no column with a rank above 4.
+    /// rank. The terminal drops columns of rank 0 only if the table is too wide although all columns of text are as
+    /// narrow as possible. The terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 

@@ -11,15 +11,16 @@ use run::number::{quantity, significant};
 const MAX_NAMED: usize = 3;
 /// Maximum number of skipped files that the report names, and maximum number of series with too few runs that it names.
 const MAX_LISTED: usize = 5;
-/// Maximum number of runs in a chart. If there are more runs, the chart leaves out the earliest runs.
+/// Maximum number of runs in a chart. If a history has more runs than this, the chart leaves out the earliest runs.
 const MAX_DRAWN: usize = 1000;
-/// Maximum number of runs in the table of runs. If there are more runs, the table leaves out the earliest runs.
+/// Maximum number of runs in the table of runs. If a history has more runs than this, the table leaves out the earliest
+/// runs.
 const MAX_ROWS: usize = 200;
 /// Maximum length of a label in a table or chart, characters.
 const MAX_LABEL: usize = 24;
 /// Free space above and below the values in a chart, as a share of their range.
 const AXIS_MARGIN: f64 = 0.1;
-/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`. The second of these numbers includes
+/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`. The second length in the list includes
 /// hours and minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];
 

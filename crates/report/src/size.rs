@@ -215,7 +215,7 @@ const AMOUNTS: &[(&str, Scale, Amount)] = &[
 ];
 
 /// Returns the chart of measured and predicted capacities by amount of a resource: CPUs if the settings differ in them,
-/// else workers or replicas. Returns `None` if the settings do not differ in any of these.
+/// else workers or replicas. Returns `None` if the settings differ in none of these resources.
 fn chart(result: &SizeResult) -> Option<Block> {
     AMOUNTS.iter().find_map(|(name, scale, amount)| chart_by(result, name, *scale, *amount))
 }

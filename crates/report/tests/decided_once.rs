@@ -166,8 +166,8 @@ proptest! {
         let doc = document(&run);
         let headline = if run.findings.capacity.is_some() { doc.title.as_str() } else { "" };
         let ids: &[&str] = match run.trials.iter().any(|trial| trial.kind == TrialKind::Fixed) {
-            // For a load that the user chose, the test does not check the answer section. The answer section of such a
-            // load shows figures that are not in the findings.
+            // For a load that the user chose, the test does not check the answer section. The answer section of a load
+            // that the user chose shows figures that are not in the findings.
             true => &["verdict", "counters-say", "trust", "capacity"],
             false => &["answer", "verdict", "counters-say", "trust", "capacity"],
         };

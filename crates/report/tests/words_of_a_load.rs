@@ -1,5 +1,5 @@
 //! Words of `loadline load`. One load, or a ramp, shows no capacity, and it has an objective only if the user gave one.
-//! No form of its report may therefore use these words.
+//! In these tests, the user gave no objective, so no form of the report may use the words `capacity` and `objective`.
 
 #![allow(clippy::unwrap_used)]
 

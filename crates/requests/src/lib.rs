@@ -31,7 +31,7 @@ pub use row::FormatSpec;
 /// Maximum size of a file of requests, bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file of requests. Without `format`, loadline recognizes the format by the content.
+/// Reads a file of requests. If `format` is not given, loadline recognizes the format of the file by its content.
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";

@@ -63,7 +63,7 @@ mod tests {
     use crate::{ReplayOptions, read_text, replay};
 
     /// An earlier version of loadline replayed vegeta's targets without their bodies and headers. The messages of that
-    /// version did not name `--requests`.
+    /// earlier version did not name `--requests`.
     #[test]
     fn a_file_of_requests_is_not_replayed_as_a_log() {
         for (text, form) in [

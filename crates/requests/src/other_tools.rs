@@ -12,9 +12,9 @@ struct Kind {
     name: &'static str,
     /// Advice for the user.
     advice: &'static str,
-    /// Returns true if one of the first lines of a text shows this kind.
+    /// Returns true if one of the first lines of a text shows this kind of file.
     has_line: fn(&str) -> bool,
-    /// Returns true if a member of the outermost JSON object shows this kind.
+    /// Returns true if a member of the outermost JSON object shows this kind of file.
     has_member: fn(&str, &Value) -> bool,
 }
 
@@ -59,8 +59,8 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-/// Returns the message about a file of another tool. `text` is the file, or its beginning. Returns `None` for other
-/// files.
+/// Returns the message about a file of another tool. `text` is the file, or its beginning. Returns `None` for a file
+/// that no other tool is known to write.
 pub(crate) fn message(text: &str) -> Option<String> {
     let lines = || text.lines().take(MAX_LINES_LOOKED_AT);
     let by_line = KINDS.iter().find(|kind| lines().any(kind.has_line));

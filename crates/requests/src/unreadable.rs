@@ -17,7 +17,7 @@ impl Unreadable {
         self.first.get_or_insert(error);
     }
 
-    /// Returns the entry if it could be read. If the entry could not be read, counts it and returns `None`.
+    /// Returns the entry if it could be read. If the entry of the file could not be read, counts it and returns `None`.
     pub(crate) fn unless_read<T>(&mut self, read: Result<T, ReadError>) -> Option<T> {
         read.map_err(|error| self.add(error)).ok()
     }

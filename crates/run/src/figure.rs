@@ -1,5 +1,5 @@
 //! Reads and writes measured figures in JSON. JSON has no "not a number", so loadline writes an undefined figure as
-//! `null`. [`Figure`] reads `null` back as not-a-number. A run with an undefined figure can therefore be read, and the
+//! `null`. [`Figure`] reads `null` back as not-a-number. loadline can read a run with an undefined figure, and the
 //! figure never becomes 0.
 
 use std::collections::BTreeMap;

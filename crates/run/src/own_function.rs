@@ -1,8 +1,8 @@
 //! Recognizes functions that only wait on behalf of their callers, so that a report names the function of the program
 //! itself.
 
-/// Functions of the C library that only make a system call, or only start a thread. Their callers say more about the
-/// wait. The names are without leading underscores, `libc_` and `_nocancel`.
+/// Functions of the C library that only make a system call, or only start a thread. The callers of these functions
+/// explain a wait better. The names are without leading underscores, `libc_` and `_nocancel`.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "accept4",

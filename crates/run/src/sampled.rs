@@ -5,8 +5,8 @@ use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
     /// Returns the trial whose samples tell the most about what requests wait for. The chosen trial has many rounds
-    /// (samples of all threads at one time) and many requests in flight. The amount of information in these samples is
-    /// measured as ln(1 + rounds) × ln(requests in flight). For example, a pool of 5 connections showed only a short
+    /// (samples of all threads at one time) and many requests in flight. The amount of information in a trial's samples
+    /// is measured as ln(1 + rounds) × ln(requests in flight). For example, a pool of 5 connections showed only a short
     /// queue in a trial with 121 rounds and 8 requests in flight. The pool showed a long queue in a trial with 30
     /// rounds and 64 requests in flight, which has the greater measure.
     pub fn sampled_trial(&self) -> Option<usize> {

@@ -7,7 +7,7 @@ use crate::{ArenaCapacity, Estimate, ExpectationResult, Fit};
 
 /// Name and version of the format of `result.json`.
 pub const SIZE_FORMAT: &str = "loadline-size/1";
-/// Maximum number of settings.
+/// Maximum number of settings (limits on a server's resources) that are compared.
 pub const MAX_SIZE_STEPS: usize = 64;
 
 /// Resources of a server. A resource without a value has no limit.
@@ -50,16 +50,16 @@ pub struct SizeStep {
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
-    /// Predicted capacity with this setting. The command `what-if` predicts it from the run of the first setting whose
-    /// capacity is known exactly. Absent for this first setting and the settings before it, and if the run's data do
-    /// not suffice for a prediction.
+    /// Predicted capacity with this setting. The command `what-if` predicts the capacity from the run of the first
+    /// setting whose capacity is known exactly. The prediction is absent for the settings up to that first setting, and
+    /// if the run's data do not suffice.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// CPUs that the server used near the capacity.
     pub cpus_used: Option<f64>,
-    /// CPUs that the setting costs: the smaller of its quota and its CPUs. For a setting without a CPU limit, this is
-    /// the number of CPUs that the server used.
+    /// CPUs that the setting costs: the smaller of its quota and its CPUs. For a setting without a CPU limit, the cost
+    /// is the number of CPUs that the server used.
     pub cost_cpus: Option<f64>,
     /// Share of the CPU quota's periods in which the server used up the quota, at a load near the capacity.
     pub throttled_periods: Option<f64>,
@@ -141,10 +141,10 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law, fitted to the capacities of all settings. The N of this law is the amount of the only
-    /// resource that differs among the settings, in multiples of the smallest amount. The fit does not use capacities
-    /// that are only lower bounds. Absent with fewer than four known capacities, or if more than one resource differs;
-    /// `notes` then has the reason.
+    /// Universal Scalability Law, fitted to the capacities of all settings. N of the Universal Scalability Law is the
+    /// amount of the only resource that differs among the settings, in multiples of its smallest amount. The fit does
+    /// not use capacities that are only lower bounds. Absent with fewer than four known capacities, or if more than one
+    /// resource differs; `notes` then has the reason.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

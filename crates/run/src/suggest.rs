@@ -35,8 +35,8 @@ pub fn toml_message(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{}", add_suggestion(error.message()))
 }
 
-/// Adds the closest valid name to serde's message about a wrong key or name. Messages about anything else are only put
-/// on one line.
+/// Adds the closest valid name to serde's message about a wrong key or name. A message about anything else than a key
+/// or name is only put on one line.
 pub fn add_suggestion(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
@@ -65,8 +65,8 @@ const TYPES: &[(&str, &str)] = &[
     ("i64", "a whole number"),
 ];
 
-/// Returns serde's message about a value of a wrong type without the names of types in Rust. Returns `None` for other
-/// messages.
+/// Returns serde's message about a value of a wrong type without the names of types in Rust. Returns `None` for a
+/// message about anything else than a wrong type or value.
 fn in_words(message: &str) -> Option<String> {
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
     let (found, expected) = wrong.rsplit_once(", expected ")?;

@@ -33,8 +33,8 @@ fn stored(name: &str) -> Value {
 fn lost(old: &Value, new: Option<&Value>, at: &str, found: &mut Vec<String>) {
     match (old, new) {
         (Value::Object(fields), Some(Value::Object(now))) => {
-            // A file of this version stores the recordings of all sides in one place, so the field `recording` of a
-            // side is missing.
+            // A file written by this version of loadline stores the recordings of all sides in one place, so the field
+            // `recording` of a side is missing.
             let fields = fields.iter().filter(|(name, _)| *name != "recording");
             fields.for_each(|(name, value)| lost(value, now.get(name), &format!("{at}.{name}"), found));
         }
@@ -57,8 +57,9 @@ fn is_derived(path: &str) -> bool {
 }
 
 /// Returns true if the histograms of an old and of a new file are equal, apart from rounding. loadline uses only a
-/// summary of some histograms, such as the median. Files of this version store the times in such histograms with only
-/// one or two digits. The summaries of an old and of a new file may therefore differ by the rounding error.
+/// summary of some histograms, such as the median. Files of this version of loadline store the times in summarized
+/// histograms with only one or two digits. Because a new file rounds these times, the summaries of an old and of a new
+/// file may differ by the rounding error.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));
@@ -67,8 +68,8 @@ fn is_equal(old: &str, new: &str, path: &str) -> bool {
     old == new || (is_summarized && old.len() == new.len() && [0.1, 0.5, 0.9, 0.99, 1.0].into_iter().all(near))
 }
 
-/// Returns true for a figure without a value. A file of this version contains the reason for an absent figure only in
-/// the recording.
+/// Returns true for a figure without a value. A file that this version of loadline writes has the reason for an absent
+/// figure only in the recording.
 fn is_absent(figure: &Value) -> bool {
     figure.get("absent").is_some() || figure["per_request"].get("absent").is_some()
 }

@@ -1,6 +1,6 @@
 //! Memory per connection. The trial with all connections is compared with a trial that has few connections, but equally
-//! many processes. The additional memory is divided by the number of additional connections. This difference does not
-//! contain the memory that processes use without any connection.
+//! many processes. The additional memory of the trial with all connections is divided by the number of its additional
+//! connections. The additional memory does not include the memory that processes use without any connection.
 
 use run::{Side, Trial, Window};
 

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time to start the proxies and a web server, seconds.
 const START_S: f64 = 1.0;
 
-/// Returns the planned time of these trials, seconds.
+/// Returns the planned time of the trials with several proxy processes, seconds.
 pub(super) fn planned_s(parameters: &Parameters, contenders: &[Contender]) -> f64 {
     let total = parameters.count("across", 0);
     if total == 0 {
@@ -122,8 +122,8 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports only the median time of its calls. The trial's other statistics of calls
-        // are unknown, so they are removed.
+        // A proxy in another process reports only the median time of its calls. The other statistics of this trial's
+        // calls are unknown, so they are removed.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

@@ -29,7 +29,8 @@ pub(super) fn planned_s(parameters: &Parameters) -> f64 {
     let calls_s = seconds.min(CALL_S * f64::from(parameters.count("calls", 10_000)));
     let levels = levels(parameters);
     let opening_s = f64::from(levels.last().copied().unwrap_or(0)) / PACE;
-    // Each point times calls and declarations. Calls of a level-triggered backend are slow, so their time is limited.
+    // For each number of cold connections, calls and declarations of interest are timed. Calls of a level-triggered
+    // backend are slow, so their time is limited.
     let points_s = f64::from(rounds(parameters)) * told * 2.0 * calls_s + level * 2.0 * seconds;
     let cold_s = opening_s + levels.len() as f64 * points_s;
     let plain = count(Contender::plain);
@@ -90,8 +91,9 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 /// `untold`). Repeats the measurement in several rounds, but measures a level-triggered backend only in the first
 /// round.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // On a level-triggered backend, one round is enough: its cost grows up to a thousandfold with the number of cold
-    // connections. On the other backends, several rounds are needed to show that the cost does not grow.
+    // A level-triggered backend is measured in one round only, because the cost of its calls grows up to a thousandfold
+    // with the number of cold connections. Other backends are measured in several rounds, to show that the cost of
+    // their calls does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.is_level());
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

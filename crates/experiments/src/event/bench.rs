@@ -23,8 +23,8 @@ pub(super) struct Timing {
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no event and would therefore have blocked. All other figures leave out calls that
-    /// would have blocked.
+    /// Number of calls that found no event and would therefore have blocked. All other fields of this type leave out
+    /// calls that would have blocked.
     pub(super) rejected: usize,
     /// Time per event, microseconds: the arrival of the data, the event's share of the call's time, and reading the
     /// data.
@@ -85,7 +85,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are not timed. If calls are slow, these untimed calls end after a tenth of the time limit.
+    // The first calls are not timed. If calls are slow, the untimed first calls end after a tenth of the time limit.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);

@@ -70,7 +70,7 @@ fn line_of_a_call(run: &mut Run, name: &str) {
 }
 
 /// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. Checks that
-/// the cost does not grow if `flat` is true, and that it grows if `flat` is false.
+/// the cost of a call does not grow if `flat` is true, and that the cost grows if `flat` is false.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -85,8 +85,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// Adds a sentence about the growth of a call's cost, without a check. A backend that does not check events at delivery
-/// costs so little that cache misses dominate the growth.
+/// Adds a sentence about the growth of a call's cost, without a check. If a backend does not check events at delivery,
+/// its calls cost so little that cache misses dominate the growth of their cost.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -115,8 +115,8 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The intercept of the fitted line can be far from the measured values. As the base cost, the function therefore
-    // uses the cost measured with the fewest cold connections.
+    // The intercept of the fitted line can be far from the measured values. The base cost is therefore the cost
+    // measured with the fewest cold connections.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);

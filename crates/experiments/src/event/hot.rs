@@ -44,9 +44,9 @@ impl Hot {
         Ok(hot)
     }
 
-    /// Opens connections with one decoy each. A connection and its decoy together always get `pieces` pieces of data.
-    /// The number of pieces for the connection itself changes neither the work between two calls nor the state of the
-    /// caches.
+    /// Opens connections with one decoy each. A connection and its decoy (a connection without declared interest)
+    /// together always get `pieces` pieces of data. The number of pieces for the connection itself changes neither the
+    /// work between two calls nor the state of the caches.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })
@@ -57,8 +57,8 @@ impl Hot {
     }
 
     /// Sends `pieces` pieces of data to every connection that has no unread data. If connections have decoys, a
-    /// connection and its decoy together get as many pieces as the connections were opened with, and the decoy gets
-    /// those beyond `pieces`.
+    /// connection and its decoy together get a fixed number of pieces. The decoy gets the pieces that its connection
+    /// does not get.
     pub(super) fn trigger(&mut self, pieces: usize) {
         for (at, ready) in self.ready.iter_mut().enumerate() {
             if !std::mem::replace(ready, true) {

@@ -1,7 +1,7 @@
 //! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. The number
 //! of arrivals alternates from call to call, on one queue with the same connections. Decoys (connections without
-//! declared interest) keep the work between two calls the same. Because the numbers alternate, slow periods of the
-//! machine and cold caches affect calls with any number of arrivals equally.
+//! declared interest) keep the work between two calls the same. Because the number of arrivals alternates, slow periods
+//! of the machine and cold caches affect calls with any number of arrivals equally.
 
 use sys::tsc::Calibration;
 
@@ -15,7 +15,7 @@ use lab::{Lab, LabError};
 /// Numbers of arrivals per event that are compared.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
 /// Number of connections, which is also the maximum number of events per call. One call can return the events of all
-/// these connections, so all events of a call have the same number of arrivals.
+/// `EVENTS` connections, so all events of a call have the same number of arrivals.
 const EVENTS: usize = 10;
 /// Number of calls that warm up the caches and are not counted.
 const WARM: usize = 100;
@@ -23,7 +23,7 @@ const WARM: usize = 100;
 const SECONDS_SHARE: u32 = 6;
 
 /// Returns the planned time of the measurements with one backend, seconds. `calls_s` is the time for the calls of one
-/// point, and `seconds` the maximum of this time.
+/// point of a sweep, and `seconds` is the time limit for one point.
 pub(super) fn planned_s(calls_s: f64, seconds: f64) -> f64 {
     (ARRIVALS_TRIED.len() as f64 * calls_s).min(f64::from(SECONDS_SHARE) * seconds)
 }

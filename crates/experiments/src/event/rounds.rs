@@ -62,8 +62,8 @@ pub(super) struct Sweep {
     pub(super) more: u32,
     /// Number of calls to time at each point.
     calls: usize,
-    /// Maximum time of one round at a point. The first of the two times applies to the array sizes in the paper, and
-    /// the second to larger array sizes.
+    /// Maximum time of one round at a point. The first time in the pair applies to the array sizes in the paper, and
+    /// the second time to larger array sizes.
     longest: (Duration, Duration),
     /// Maximum time of the whole sweep.
     whole: Duration,
@@ -71,7 +71,7 @@ pub(super) struct Sweep {
 
 impl Sweep {
     /// Returns the array sizes (maximum numbers of events per call) to measure with `clients` clients. The array sizes
-    /// are all sizes up to `clients`, and the next two sizes. With the largest number of clients, all sizes are
+    /// are all sizes up to `clients`, and the next two sizes. With the largest number of clients, all array sizes are
     /// measured.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);

@@ -48,8 +48,8 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Returns true for a backend without variants. As in the paper, such a backend checks events when it delivers
-    /// them.
+    /// Returns true for a backend without variants. As in the paper, a backend without variants checks events when it
+    /// delivers them.
     pub(super) fn plain(&self) -> bool {
         self.told && self.options.recheck
     }
@@ -179,8 +179,8 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Creates a trial from a timing. `line` is the name of the trial's line in charts. `rest` is the part of the label
-/// that distinguishes trials of the same line.
+/// Creates a trial from a timing. `line` is the name of the trial's line in charts. `rest` is the part of the trial's
+/// label that differs among the trials of one line.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)

@@ -45,7 +45,7 @@ pub(crate) enum Lines {
     One(&'static str),
     /// One line for each line name that the trials have (`trial.key.line`).
     ByKey,
-    /// One line for each of these values, as (name, value). With this kind of lines, the chart's `y` only supplies the
+    /// One line for each of these values, as (name, value). With one line per value, the chart's `y` only supplies the
     /// label and the unit of the axis.
     Values(&'static [(&'static str, Of)]),
 }

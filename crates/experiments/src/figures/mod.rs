@@ -29,7 +29,7 @@ pub(crate) struct Figures {
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
     /// Times by which two runs can be compared. Each entry has a description and the names of several values. For each
-    /// run, the first value in an entry that a trial has is used.
+    /// run, the comparison uses the first value of an entry that a trial of the run has.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 

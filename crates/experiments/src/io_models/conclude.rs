@@ -48,11 +48,11 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 }
 
 /// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
-/// connections, and transferred no bytes. The share of accepted connections is checked in both entries, because the I/O
-/// model `select-array` accepts only one connection per wait, like the paper's server. In entry 2, few connections are
-/// ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends before as many
-/// connections are accepted as in the paper, so the throughput of `select-array` would mean nothing. Instead, the
-/// variant of `select-array` that accepts all connections is compared with `select` in entry 1. `select-array` with all
+/// connections, and transferred no bytes. The check covers the share of accepted connections in entries 1 and 2,
+/// because `select-array` accepts only one connection per wait, like the paper's server. In entry 2, few connections
+/// are ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends before as many
+/// connections are accepted as in the paper, so the throughput of `select-array` would mean nothing. In entry 1 of the
+/// table, `select` is compared with the variant of `select-array` that accepts all connections. `select-array` with all
 /// connections is compared with `select` only if both hold at least as many connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
@@ -80,8 +80,8 @@ fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. Only models in
-/// the alternating trials of entry 1 are compared.
+/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. Only I/O models
+/// in the alternating trials of entry 1 are compared.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));

@@ -10,7 +10,7 @@ use super::servers::Servers;
 use crate::Parameters;
 use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
-/// Number of client hosts in a simulated network. The paper had equally many client machines.
+/// Number of client hosts in a simulated network. The paper had the same number of client machines.
 const CLIENTS: usize = 3;
 
 /// Hosts on which the entries run.
@@ -48,8 +48,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts. The parameter `medium` names the simulated network that joins them. If `medium` is missing or
-    /// `loopback`, all hosts share this machine's loopback interface.
+    /// Builds the hosts. The parameter `medium` names the simulated network that joins the hosts. If `medium` is
+    /// missing or `loopback`, all hosts share this machine's loopback interface.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
@@ -74,7 +74,8 @@ impl ThisMachine {
         self.server.as_ref()
     }
 
-    /// Returns the client host that runs block number `block`. The blocks are assigned to the client hosts in rotation.
+    /// Returns the client host that runs block number `block`. Blocks of connections are assigned to the client hosts
+    /// in rotation.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }

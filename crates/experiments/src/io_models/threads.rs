@@ -1,5 +1,5 @@
-//! Compares the number of a server's threads with the number that its I/O model should have. The numbers are compared
-//! at a moment at which connections neither arrive nor end.
+//! Compares the number of a server's threads with the number that its I/O model should have. The numbers of threads are
+//! compared at a moment at which connections neither arrive nor end.
 
 use run::Trial;
 
@@ -19,7 +19,8 @@ fn rule(model: &str, held: f64) -> Option<f64> {
 
 /// Stores the expected and the observed number of threads, each summed over all processes. Stores nothing if the I/O
 /// model has no rule. `still` contains the gauges of each process at a moment at which its numbers of connections and
-/// threads did not change. If these numbers changed all the time (`still` is `None`), the function adds a note instead.
+/// threads did not change. If the numbers of connections and threads changed all the time (`still` is `None`), the
+/// function adds a note instead.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

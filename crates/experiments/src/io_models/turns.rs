@@ -51,8 +51,8 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
     Ok(())
 }
 
-/// Returns the completion port, and those other models of the paper that have the lowest cost. Returns nothing if the
-/// cost of the completion port, or of every other model, is unknown.
+/// Returns the completion port, and the models with the lowest cost among the paper's other models. Returns nothing if
+/// the cost of the completion port, or of every other model, is unknown.
 fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
     let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();

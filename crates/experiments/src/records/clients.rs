@@ -73,7 +73,7 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Limits the number of clients to the number of client hosts. If there are too few hosts, adds a note.
+/// Limits the number of clients to the number of client hosts. If there are too few client hosts, adds a note.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {
@@ -142,8 +142,8 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published rates must meet the conditions (a) and (b) that the published study states. The experiment's text
-    /// describes the conditions.
+    /// The published rates must meet the conditions (a) and (b) that the published study states. The text of the
+    /// experiment describes the conditions (a) and (b).
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

@@ -113,8 +113,8 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
 
 /// Returns the part of a side's CPU utilisation that comes from the experiment: from the side's processes and from all
 /// interrupts. CPU time of other programs is left out, because a dedicated host would not run them. Most kernels charge
-/// interrupts to the process that they interrupt. To count no interrupt twice, the result is limited to the CPU time
-/// that was not idle.
+/// interrupts to the process that they interrupt. The result is at most the CPU time that was not idle, so that no
+/// interrupt counts twice.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;

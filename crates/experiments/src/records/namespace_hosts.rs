@@ -99,9 +99,9 @@ fn is_sources(bed: &Testbed) -> bool {
 }
 
 /// Sets the congestion control algorithm of all hosts, before any of them opens a socket. If `asked` is `host`, all
-/// hosts keep this machine's algorithm. BBR, the default on some machines, adjusts its rate to an estimate of the
-/// path's rate. If only one record is sent at a time, BBR's estimate of the path's rate stays too low. With BBR, reads
-/// of 56 KiB over a switch had half of the throughput that they have with reno.
+/// hosts keep the congestion control algorithm of this machine. BBR, the default on some machines, adjusts its rate to
+/// an estimate of the path's rate. If only one record is sent at a time, BBR's estimate of the path's rate stays too
+/// low. With BBR, reads of 56 KiB over a switch had half of the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

@@ -104,8 +104,8 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats a number with one decimal, or with three if it is below 10. With this number of decimals, readers recognise
-/// the published values 60 and 2108.
+/// Formats a number with one decimal, or with three if it is below 10. In this format, readers recognise the published
+/// values 60 and 2108.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };
     text.trim_end_matches('0').trim_end_matches('.').to_string()

@@ -114,7 +114,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
         // The published shape of the curve depends on a fixed time per exchange. Without a fixed time per exchange, the
-        // shape is not checked.
+        // shape of the curve is not checked.
         return checks;
     }
     checks.extend(shape(trials));

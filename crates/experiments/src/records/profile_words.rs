@@ -84,8 +84,8 @@ fn rate_of(t: &Trial) -> String {
     )
 }
 
-/// Describes the IP packets per read on both hosts, which the study calls redirector and server. Also says where the
-/// records came from.
+/// Describes the IP packets per read on both hosts, which the study calls redirector and server. The text also says
+/// where the records came from.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
@@ -139,8 +139,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// Compares a host's CPU time per read with the CPU time per read of the host's process. The host's time is counted in
-/// clock ticks. If clock ticks are too coarse, the text says so.
+/// Compares a host's CPU time per read with the CPU time per read of the host's process. The host's CPU time is counted
+/// in clock ticks. If clock ticks are too coarse, the text says so.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {

@@ -133,9 +133,9 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the additional loss of longer peaks, compared with shorter peaks of the same height and mean rate. If there
-/// are several pairs of longer and shorter peaks, returns the smallest of their differences. Returns `None` if no
-/// two of the loads differ only in the length of their peaks.
+/// Returns the additional loss of longer peaks, compared with shorter peaks of the same height and mean rate. With
+/// several pairs of longer and shorter peaks, returns the smallest additional loss. Returns `None` if no two of the
+/// loads differ only in the length of their peaks.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

@@ -4,8 +4,8 @@ use run::{ErrorKind, Trial};
 
 use super::values::{OPENS_KERNEL, SYNS_KERNEL};
 
-/// Returns the number of connection requests that the generator sent. The number excludes attempts for which no port or
-/// descriptor was free.
+/// Returns the number of connection requests that the generator sent. The number excludes connect attempts for which no
+/// port or descriptor was free.
 pub(super) fn syns_sent(trial: &Trial) -> f64 {
     let errors = &trial.tally.errors.0;
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| errors.get(&kind).copied().unwrap_or(0));

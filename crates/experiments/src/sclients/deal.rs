@@ -2,7 +2,8 @@
 
 use run::{Intensity, LoadPlan};
 
-/// Divides a load among hosts as evenly as possible. If the load is too small for all hosts, some get `None`.
+/// Divides a load among hosts as evenly as possible. If the load is too small for all hosts, the result for some hosts
+/// is `None`.
 pub(super) fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
     let one = |at: u32| {
         let dealt = plan.share(at, hosts);

@@ -122,7 +122,7 @@ impl NamespaceHosts {
     }
 
     /// Waits until the server has no open, waiting or half-open connections from the previous trial, for at most
-    /// [`SETTLES_WITHIN`]. If it did not wait, the counts of the next trial would include connections of the previous
+    /// [`SETTLES_WITHIN`]. Without this wait, the counts of the next trial would include connections of the previous
     /// trial.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
@@ -180,9 +180,9 @@ struct Counts {
     cookies: Option<f64>,
 }
 
-/// Stores the three counts of connection requests in a trial's results. The generator's count comes from the trial. The
-/// counts of the filter and of the kernel are the growth from `before` to `after`, which were read before and after the
-/// trial.
+/// Stores the counts of connection requests by the generator, the filter and the kernel in a trial's results. The
+/// generator's count of connection requests comes from the trial. The counts of the filter and of the kernel are the
+/// growth from `before` to `after`, which were read before and after the trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

@@ -1,6 +1,6 @@
 //! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On hosts of a plan, no packet filter
 //! counts at the server's interface, and loadline does not change the server's network settings. Two notes in the run
-//! report these two limitations.
+//! report that the packet filter is missing, and that the network settings are unchanged.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 

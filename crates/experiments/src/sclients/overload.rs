@@ -53,8 +53,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above the capacity,
-/// each S-Client connects again as soon as its attempt has ended. The S-Clients then offer at least D/T connects per
-/// second (number of descriptors divided by the timeout).
+/// each S-Client connects again as soon as its attempt has ended. Above the capacity, the S-Clients offer at least D/T
+/// connects per second (number of descriptors divided by the timeout).
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -67,9 +67,9 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
 const DECLINED: f64 = 0.97;
 
 /// Stores the CPU time that each dropped connection request cost, but only if throughput declined and more requests
-/// were dropped than the server can complete. If X is the trial's throughput, and X0 is the best throughput with the
-/// same setting of syncookies, the drops took a share of (1 - X/X0) of a CPU. The cost of a dropped request is this
-/// share, (1 - X/X0), divided by the rate of drops.
+/// were dropped than the server can complete. Dropped connection requests took the share (1 - X/X0) of a CPU. X is the
+/// trial's throughput, and X0 is the best throughput with the same setting of syncookies. The cost of a dropped request
+/// is this share, (1 - X/X0), divided by the rate of drops.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {

@@ -9,7 +9,8 @@ use crate::experiment::AROUND_TRIAL_S;
 const FILE_BYTES: u64 = 1294;
 
 /// Number of descriptors of paced S-Clients, divided by the number that a constant rate at the height of the peaks
-/// would need. Random arrivals exceed their mean for short times, so more descriptors are needed.
+/// would need. For short times, the rate of random arrivals exceeds its mean, so more descriptors are needed than for a
+/// constant rate.
 const PEAK_ROOM: f64 = 4.0;
 
 /// Returns the capacity (requests per second) and the plan of the paper's server. Each request takes a fixed CPU time,

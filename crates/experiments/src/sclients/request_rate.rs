@@ -151,7 +151,7 @@ fn flat(run: &Run) -> (f64, f64) {
 }
 
 /// Fits a line to the S-Clients' rate by number of descriptors, for rates up to [`PAST_CAPACITY`] times the capacity.
-/// Returns checks of this line's fit.
+/// Returns checks of the fitted line.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =

@@ -39,7 +39,7 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
 }
 
 /// Returns the weaknesses of the comparison, the most serious first. The most serious weakness is that the old server's
-/// process ended early. Different conditions of the two sides come next, and notes come last.
+/// process ended early. After the most serious weakness come different conditions of the two sides, and then notes.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));

@@ -137,8 +137,8 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns advice on measurements that would decide the undecided figures. If an hour of measurement would not decide a
-/// figure, the advice names the smallest change that an hour would detect.
+/// Returns advice on measurements that would decide the undecided figures. If even an hour of measurement would leave a
+/// figure undecided, the advice names the smallest change that an hour of measurement would detect.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
@@ -151,8 +151,8 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if the needed length is
-/// unknown, or if a longer measurement would not help.
+/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if the needed length of the
+/// measurement is unknown, or if a longer measurement would not help.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
@@ -418,8 +418,9 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
     ]
 }
 
-/// Returns the length of the measurement that would decide a figure. If this length is unknown, returns the factor by
-/// which the measured time or the number of runs must grow. Returns an empty text for a decided figure.
+/// Returns the length of the measurement that would decide a figure. If the needed length of the measurement is
+/// unknown, returns the factor by which the measured time or the number of runs must grow. Returns an empty text for a
+/// decided figure.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

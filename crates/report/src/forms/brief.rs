@@ -34,8 +34,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Leaving out a line or hiding a warning loses less than cutting sentences. Therefore, leaving out lines and hiding
-    // warnings each come before a step that cuts sentences.
+    // Leaving out a line or hiding a warning loses less than cutting sentences. Each step that cuts sentences therefore
+    // comes after a step that leaves out lines or hides warnings.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }

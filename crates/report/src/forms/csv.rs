@@ -72,7 +72,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
 
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// First columns, which describe the trial. The columns with measured figures follow these columns.
+/// First columns, which describe the trial. The columns with measured figures come after the columns in this list.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),

@@ -1,5 +1,5 @@
-//! Figures of a trial, in one list for all output forms that programs read (CSV and OpenMetrics). The list is in the
-//! order of the CSV columns.
+//! Figures of a trial, in one list for all output forms that programs read (CSV and OpenMetrics). The list of figures
+//! is in the order of the CSV columns.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 
@@ -72,8 +72,8 @@ const STREAM_FIGURES: &[Figure] = &[
     level("streams_broken", "streams_broken", "Streams that began and ended early.", |t| t.streams_broken as f64),
 ];
 
-/// Returns the figures whose columns are at the end of the CSV. These columns contain counts that later versions added,
-/// and figures of event streams, if the run requests any.
+/// Returns the figures whose columns are at the end of the CSV. The last columns of the CSV contain counts that later
+/// versions of loadline added, and figures of event streams, if the run requests any.
 pub(super) fn later_figures(run: &Run) -> impl Iterator<Item = &'static Figure> {
     let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_FIGURES);
     LATER_FIGURES.iter().chain(of_streams)
@@ -98,13 +98,14 @@ const HANDSHAKE: Times =
 /// Times to the first byte. Runs of earlier loadline versions do not have times to the first byte.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
-/// Parts of the time from a send to the last byte. Only runs with answers that arrived in several pieces have them.
+/// Parts of the time from a send to the last byte. Only runs with answers that arrived in several pieces have the parts
+/// `wait` and `transfer`.
 const SEND_PARTS: &[Times] = &[
     ("wait", "Time from the actual send to the first byte.", |t| &t.wait_us),
     ("transfer", "Time from the first byte to the last.", |t| &t.transfer_us),
 ];
 
-/// Times of event streams. Only runs that request streams have them.
+/// Times of event streams. Only runs that request streams of events have these times.
 const STREAM_TIMES: &[Times] = &[
     ("first_event", "Time to the first event of a stream from the intended start.", |t| &t.first_event_us),
     ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),

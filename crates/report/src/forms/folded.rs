@@ -1,6 +1,6 @@
 //! Folded stacks, the text format that flame graph tools read: one line per stack, with a weight. The first frame of
-//! each stack is `cpu` or `waiting`. The weight is 1000 times the number of CPUs (`cpu`) or of waiting threads
-//! (`waiting`).
+//! each stack is `cpu` or `waiting`. The weight of a stack is 1000 times the number of CPUs (`cpu`) or of waiting
+//! threads (`waiting`).
 
 use run::{Run, StackSum};
 

@@ -1,8 +1,8 @@
 //! Tables of the HTML form, on a wide page and on a phone. A table that fits on a phone is shown as it is. A table that
-//! is too wide for a phone but has few columns is stacked. Each row then becomes a card, in which each cell has its
-//! heading. A table that neither fits nor is stacked scrolls sideways in its own box, while its first column stays
-//! visible. The HTML page must work without scripts. No script can adapt the layout, so this code chooses it from an
-//! estimate of the table's width.
+//! is too wide for a phone but has few columns is stacked. In a stacked table, each row becomes a card, in which each
+//! cell has its heading. A table that neither fits nor is stacked scrolls sideways in its own box, while its first
+//! column stays visible. The HTML page must work without scripts. No script can adapt the layout, so this code chooses
+//! it from an estimate of the table's width.
 
 use askama::Template;
 
@@ -37,7 +37,8 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// Index of the column that names the row: the first column of words. In a card, this column needs no heading.
+    /// Index of the column that names the row: the first column of words. In a card, the cell in this column needs no
+    /// heading.
     name: Option<usize>,
 }
 

@@ -269,8 +269,8 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // OpenMetrics has its own escape for line ends. Therefore, the function `visible`, which would replace line ends,
-    // gets each line separately.
+    // OpenMetrics has its own escape for line ends. The function `visible` would replace line ends, so it gets each
+    // line separately.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

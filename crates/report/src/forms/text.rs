@@ -141,8 +141,8 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // Prints the place of a line of evidence only if the previous line had another place, and if the text does
-            // not contain it.
+            // Prints the place of a line of evidence, unless the previous line had the same place or the text contains
+            // the place.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;
@@ -246,7 +246,7 @@ fn bar(length: f64, ascii: bool) -> String {
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Cuts the wrapped lines of a sentence to at most `most` lines. The last of these lines is cut after its last complete
+/// Cuts the wrapped lines of a sentence to at most `most` lines. The last remaining line is cut after its last complete
 /// clause, or else after a whole word.
 fn cut_lines(mut lines: Vec<String>, most: Option<usize>) -> Vec<String> {
     let Some(most) = most.filter(|most| lines.len() > *most) else { return lines };

@@ -115,8 +115,8 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the smallest column width at which a heading fits into [`LINES`] lines without cutting a word. The result is
-/// at most [`MOST`].
+/// Returns the smallest column width at which a heading fits into [`LINES`] lines without cutting a word. The returned
+/// width is at most [`MOST`].
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
     let enough = (longest.max(MIN_WIDTH)..MOST).find(|width| wrap(name, *width).len() <= LINES);

@@ -76,7 +76,7 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
 }
 
 /// Returns words about loads that a search did not try, and the `--budget` that would be enough to try them. If the
-/// search tried higher loads only while every request failed, the words say this instead.
+/// search tried higher loads only while every request failed, the returned words state this fact and no `--budget`.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {

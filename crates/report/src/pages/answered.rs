@@ -55,8 +55,8 @@ pub(super) fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
     run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
 }
 
-/// Returns the trial of the load that the user chose, if there is exactly one. Several trials are shown in a table
-/// instead.
+/// Returns the trial of the load that the user chose, if there is exactly one. Returns `None` for several trials,
+/// because the report shows them in a table.
 pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
     let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
     fixed.next().filter(|_| fixed.next().is_none())

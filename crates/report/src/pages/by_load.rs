@@ -1,7 +1,7 @@
 //! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
-//! Each trial of the search is a dot. Each line is the best-fitting curve that never falls, because a higher load
-//! should not shorten response times. A line that joins the dots would mostly show noise.
+//! Each trial of the search is a dot in the chart. Each line is the best-fitting curve that never falls, because a
+//! higher load should not shorten response times. A line that joins the dots would mostly show noise.
 
 use run::{Run, SummaryFigure, Trial, TrialKind};
 
@@ -57,8 +57,8 @@ fn open_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of users or open streams. The capacity in this chart is a number of users or open
-/// streams, too.
+/// Returns the chart by number of users or open streams. In this chart, the capacity is also a number of users or open
+/// streams.
 fn users(run: &Run) -> Option<Plot> {
     let found = run.findings.users.as_ref()?.capacity.as_ref();
     let windows = pick::of(run, &[TrialKind::Sweep]);

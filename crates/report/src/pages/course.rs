@@ -21,16 +21,16 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     }
 }
 
-/// Returns the words before the highest rate that met the objective. A constant stage gives this rate exactly. loadline
-/// judges a ramp in parts. A ramp therefore gives only a lower bound of this rate: the lower rate of its highest part
-/// that met the objective.
+/// Returns the words before the highest rate that met the objective. A constant stage gives the highest good rate
+/// exactly. loadline judges a ramp in parts. For a ramp, only a lower bound of the highest good rate is known: the
+/// lower rate of the ramp's highest part that met the objective.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if limit(course).is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
 }
 
 /// Returns the lowest rate, or range of rates, at which the server failed, with the reason. If the server did not fail,
-/// returns the lowest rate at which this is unknown.
+/// returns the lowest rate whose result is unknown.
 fn limit(course: &CourseFinding) -> Option<String> {
     if let Some(part) = course.failed.and_then(|at| course.parts.get(at)) {
         let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
@@ -58,7 +58,7 @@ pub(super) fn line(course: &CourseFinding) -> AnswerLine {
 }
 
 /// Returns three cells for the table of trials: the range of offered rates, the range of completed rates, and an empty
-/// cell for the rate of good requests. The empty cell has a hint that explains why it is empty.
+/// cell for the rate of good requests. The hint of the empty third cell explains why the cell is empty.
 pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     let range = |rates: &mut dyn Iterator<Item = f64>| {
         let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));
@@ -82,7 +82,8 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
     let mut table = Table { columns, rows, brief, ..Table::default() };
-    // Some loads have no series of failures or no moments, so the columns for both figures may be empty.
+    // Some loads have no series of failures or no moments, so the columns for the share of failures and for the
+    // percentile may be empty.
     let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
     let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
     for (column, is_shown) in columns {
@@ -153,7 +154,8 @@ mod tests {
         assert_eq!(line(&course).value, "to 660/s:");
     }
 
-    /// The first part held, and the second has no percentile although the user gave a limit for it.
+    /// The first part of the load met the objective. The second part has no percentile, although the user gave a limit
+    /// for it.
     #[test]
     fn a_stage_without_a_reading_is_neither_held_nor_failed() {
         let part = |from, to, is_unknown| CoursePart { from, to, is_unknown, ..CoursePart::default() };

@@ -18,7 +18,7 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
 }
 
 /// Describes the number of CPUs that a side used, and the number of CPUs of its host. Returns `None` if the side's
-/// counters do not contain these numbers of CPUs.
+/// counters do not contain the numbers of CPUs.
 fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     let (used, online) = cpus(side, trial);
     let cpus = |used| match online.filter(|n| *n > 0.0) {
@@ -61,9 +61,9 @@ mod tests {
 
     use super::*;
 
-    /// In both cases of this test, the server used 0.9 CPUs. In the first case, the threads whose counters were read
-    /// used 0.5 and 0.1 CPUs. In the second case, the threads whose counters were read used 0.2 and 0.1 CPUs. A thread
-    /// whose counters were not read may have used up to 0.6 CPUs.
+    /// In both cases of this test, the server used 0.9 CPUs. In the first case of this test, the threads whose counters
+    /// were read used 0.5 and 0.1 CPUs. In the second case of this test, the threads whose counters were read used 0.2
+    /// and 0.1 CPUs. A thread whose counters were not read may have used up to 0.6 CPUs.
     #[test]
     fn a_thread_is_the_busiest_only_if_no_unread_thread_can_be_busier() {
         let told_of = |busy: f64| {

@@ -40,8 +40,8 @@ pub(super) fn main_trials(run: &Run) -> Vec<(&'static str, &Trial)> {
     chosen
 }
 
-/// Returns the distribution of a single load as its main chart. Returns `None` for other runs, for a load whose response
-/// times over time are known, and for a load without a histogram.
+/// Returns the distribution of a single load as its main chart. Returns `None` for a run that is not a single load, for
+/// a load whose response times over time are known, and for a load without a histogram.
 pub(super) fn main_curve(run: &Run) -> Option<Plot> {
     let (trial, _) = answered::single(run).filter(|(trial, _)| counters::times(trial).is_none())?;
     Some(curves(&[("all requests", trial)])).filter(|plot| !plot.series.is_empty())

@@ -35,8 +35,9 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.is_none().then(|| completed(run, trial, outcome));
     let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
-    // The answer contains no advice if the cause is unknown although the server was observed, requests succeeded, and
-    // the limit on errors was met. If the answer contains no advice, `end_of_answer` recommends a command.
+    // The answer section contains no advice if the cause is unknown although the server was observed, requests
+    // succeeded, and the limit on errors was met. If the answer section contains no advice, `end_of_answer` recommends
+    // a command.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -58,8 +59,8 @@ fn is_known(run: &Run) -> bool {
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says so
 /// and names the reason. If some answers were good, the headline begins with the exceeded limit, if there is one. The
-/// headline then states the rates that met the objective (if the rate changed), or the percentiles and the rate of good
-/// answers.
+/// headline of a load with good answers also states the rates that met the objective (if the rate changed), or the
+/// percentiles and the rate of good answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -100,7 +101,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
 
 /// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for an exceeded limit on a
 /// time. If the offered rate changes, also returns `None` for a server that did not keep up, because another sentence
-/// says so.
+/// of the report says so.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
@@ -184,7 +185,8 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
 }
 
 /// Returns the line with percentiles of the time to the first byte, and of the time from the first byte to the last.
-/// Returns `None` if these times are unknown, or if they hardly differ from the response time, as for short answers.
+/// Returns `None` if the times to the first byte are unknown or hardly differ from the response times, as for short
+/// answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
@@ -242,8 +244,8 @@ mod tests {
 
     use super::*;
 
-    /// The number of failures is about the whole load, but their share is only about the measured window. The text must
-    /// name the period of each figure.
+    /// The number of failures is about the whole load, but their share is only about the measured window. The text
+    /// about errors must name the period of each figure.
     #[test]
     fn the_share_of_errors_and_their_number_name_their_bases() {
         let mut trial = Trial::default();

@@ -2,8 +2,9 @@
 
 use run::{Protocol, Run};
 
-/// Returns the sentence that recommends `loadline find` for the target of the run. The command has the flags that the
-/// target needs. If the load had requests of its own, the sentence says that their flags are needed, too.
+/// Returns the sentence that recommends `loadline find` for the target of the run. The recommended command has the
+/// flags that the target needs. If the load had its own set of requests, the sentence says that the flags for these
+/// requests are needed, too.
 pub(super) fn sentence(run: &Run) -> String {
     let load = &run.plan.load;
     let version = match &load.protocol {

@@ -36,10 +36,10 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     (is_known && !is_told).then(line)
 }
 
-/// Returns the end of the line about the first byte: the time from there to the last byte.
+/// Returns the end of the line about the first byte: the time from the first byte to the last byte.
 pub(super) fn transfer(trial: &Trial) -> String {
     match trial.transfer_us.count {
-        // A run of an earlier version knows only the mean.
+        // A run of an earlier version of loadline contains only the mean time to the last byte.
         0 => format!("(then {} on average to the last byte)", mean_transfer(trial)),
         _ => format!("(then {} to the last byte)", figures(&trial.transfer_us)),
     }

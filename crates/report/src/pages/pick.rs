@@ -10,14 +10,14 @@ pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// Returns the style in which these trials are drawn. If the run has repeats, returns a style with dots only, because a
+/// Returns the style in which a chart draws trials. If the run has repeats, returns a style with dots only, because a
 /// line through repeats would jump up and down.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
-/// Returns the measured mean number of requests in flight. If this mean is unknown, returns the planned number of
-/// requests in flight.
+/// Returns the measured mean number of requests in flight. If the measured mean is unknown, returns the planned number
+/// of requests in flight.
 pub(super) fn concurrency(trial: &Trial) -> f64 {
     let measured = trial.rates.concurrency;
     if measured.is_finite() && measured > 0.0 { measured } else { asked(trial).unwrap_or(f64::NAN) }

@@ -137,8 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities for the number of CPUs and for the load. The elasticities of the number of
-/// CPUs and of the load are not part of the sum that is 1.
+/// Returns the table of the elasticities for the number of CPUs and for the load. The sum of the elasticities and the
+/// remainder, which is 1, leaves out the elasticities of the number of CPUs and of the load.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -173,7 +173,7 @@ fn shares(proof: &Proof) -> Vec<Block> {
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
-    // The bars come last, next to the chart of [`dose_response`] that follows them.
+    // The chart of bars comes last, so that it is next to the chart of [`dose_response`].
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 

@@ -3,8 +3,8 @@
 use run::number::number;
 use run::{Capacity, Run};
 
-/// Maximum width of the 95 % interval of a rate that is shown with three digits, as a share of the rate. If the
-/// interval is wider, the third digit (at most 1 % of the rate) would be noise.
+/// Maximum width of the 95 % interval of a rate that is shown with three digits, as a share of the rate. If the 95 %
+/// interval of a rate is wider than this, the third digit (at most 1 % of the rate) would be noise.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
 /// Returns the unit of rates in a run, such as `requests/s`.

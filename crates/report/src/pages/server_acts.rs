@@ -65,8 +65,8 @@ fn redirects(tally: &Tally) -> Option<String> {
     })
 }
 
-/// Describes a server that closed idle connections. The shortest idle time shows if the server closed them right after
-/// an answer or after a timeout. Returns `None` if the server closed any connection just as a
+/// Describes a server that closed idle connections. The connections' shortest idle time shows if the server closed the
+/// connections right after an answer or after a timeout. Returns `None` if the server closed any connection just as a
 /// request was sent, because another sentence describes that case.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
@@ -105,11 +105,10 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
 }
 
 /// Describes a server that closes connections without announcing it. Returns `None` if another sentence of the report
-/// already describes these closes.
+/// already describes how the server closes connections.
 fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
-        // In the next two cases, the sentence about keep-alive races (requests sent just as the server closed) already
-        // mentions these closes.
+        // In the cases that return `None` here, another sentence already mentions these closes.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
         SilentCloses::AfterAnswers(_) if trial.first_reason(ErrorKind::ShortResponse).is_some() => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,

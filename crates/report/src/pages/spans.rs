@@ -1,5 +1,5 @@
-//! Self time of the server's spans (steps of its traced requests). The table compares the lightest load with the load
-//! that the pages show.
+//! Self time of the server's spans (steps of its traced requests). The table compares the self times under a light load
+//! with those under a heavy load.
 
 use run::number::{count, quantity};
 use run::{Run, SpanProfile, SpanSum, Trial};

@@ -10,7 +10,8 @@ use run::number::quantity;
 const RANGES: i32 = 7;
 /// Share of the requests in all ranges except the last range, which contains the slowest requests.
 const BODY: f64 = 0.999;
-/// Share of the fastest requests, which do not decide where the ranges begin. The first range contains them, too.
+/// Share of the fastest requests, which do not decide where the ranges begin. The first range of the chart contains
+/// these fastest requests, too.
 const HEAD: f64 = 0.001;
 
 /// Returns the chart with one bar per range of response times; `None` if the trial has no histogram of response times.

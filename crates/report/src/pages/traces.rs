@@ -1,4 +1,5 @@
-//! Slowest requests that carried a trace context. The trace IDs of these requests lead to the server's own traces.
+//! Slowest requests that carried a trace context. With a request's trace ID, the user can find the request in the
+//! server's own traces.
 
 use run::number::quantity;
 use run::{Run, TracedRequest, Trial};
@@ -6,7 +7,8 @@ use run::{Run, TracedRequest, Trial};
 use super::pick;
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
-/// Maximum number of requests in the table of slow requests. The file `run.json` may contain more requests.
+/// Maximum number of requests in the table of slow requests. The file `run.json` may contain more slow requests than
+/// this table.
 const MAX_SHOWN: usize = 10;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

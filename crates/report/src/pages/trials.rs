@@ -92,8 +92,8 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
 }
 
 /// Returns the table cell with the 99th percentile of a trial. Marks the cell if the percentile exceeds its limit, or
-/// if the trial failed because too many requests were never answered. The hint of this cell gives the probability that
-/// the trial meets the objective.
+/// if the trial failed because too many requests were never answered. The hint of the returned cell gives the
+/// probability that the trial meets the objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
@@ -107,7 +107,7 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
 }
 
 /// Returns the cell with the share of failed requests, which counts failures in the same way as the objective. The hint
-/// of this cell lists the failures of the trial.
+/// of the returned cell lists the failures of the trial.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {

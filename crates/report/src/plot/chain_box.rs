@@ -13,8 +13,8 @@ const GAUGED: f64 = 29.0;
 /// Distance between the edge of a box and its contents, pixels.
 const INSIDE: f64 = 10.0;
 const GAUGE: f64 = 5.0;
-/// Maximum share of a line's width that a text fills by the estimate. The remaining width is a reserve, because fonts
-/// may be wider than estimated.
+/// Maximum share of a line's width that a text fills, according to the estimate of the text's width. The rest of the
+/// line's width is a reserve, because fonts may be wider than estimated.
 const FONTS: f64 = 0.84;
 
 /// Returns the height of a box, pixels.

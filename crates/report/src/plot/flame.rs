@@ -27,8 +27,8 @@ pub struct Flame {
     pub unit: Unit,
     /// Colour of the boxes.
     pub hue: Hue,
-    /// True if a table beside the graph contains the hottest functions. Because of this table, output forms without
-    /// pictures leave out the graph.
+    /// True if a table beside the graph contains the hottest functions. Output forms without pictures show the table
+    /// instead of the graph.
     pub has_table: bool,
     /// Stacks with their weights. A stack is the name of a process and of its functions, from the outermost to the
     /// innermost, separated by `;`.

@@ -79,7 +79,7 @@ impl Drawn<'_> {
 }
 
 /// Shortens a function name to `room` pixels. First removes the arguments of the function, then all but the last part
-/// of its path. If the name is still too long, cuts its end.
+/// of its path. If the shortened name is still too long, cuts its end.
 fn label(name: &str, room: f64) -> String {
     let bare = name.split('(').next().filter(|bare| !bare.is_empty()).unwrap_or(name);
     if width(name) <= room {

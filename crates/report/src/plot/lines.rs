@@ -17,15 +17,15 @@ const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
 /// Distance between the last line of the legend and the top of the frame, pixels.
 const KEY_GAP: f64 = 16.0;
-/// Minimum space right of the frame in a chart as wide as the page, pixels. It holds a name such as `completed`, so the
-/// time axes of charts one below the other end at the same position.
+/// Minimum space right of the frame in a chart as wide as the page, pixels. The space holds a name such as `completed`,
+/// so the time axes of charts one below the other end at the same position.
 const WIDE_END_MARGIN: f64 = 78.0;
 /// Maximum number of points of a line that has a dot at each point. A line with more points than this has no dots.
 const MAX_DOTS: usize = 80;
 /// Maximum number of points that show their values when the pointer is over them, on a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
 /// For a series without a line: maximum number of points at which each point shows its value when the pointer is over
-/// it. A series with more points is drawn as one path, and its points show no values.
+/// it. A series with more points than this is drawn as one path, and its points show no values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
@@ -358,8 +358,8 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
 }
 
 /// Draws the name of each line at its last visible point. If the last visible point is near the frame's right edge, the
-/// name is beside the frame. If the last visible point is farther from this edge, or if it is the only point of the
-/// series, the name is next to the point.
+/// name is beside the frame. If the last visible point is far from the right edge, or is the only point of the series,
+/// the name is next to the point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

@@ -222,8 +222,8 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns the style of line number `n` of measured values, counted from 0. With the colours of [`Hue::nth`], these
-    /// styles make the first twelve lines look different.
+    /// Returns the style of line number `n` of measured values, counted from 0. Together with the colours of
+    /// [`Hue::nth`], the returned styles make the first twelve lines look different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }

@@ -9,7 +9,7 @@ use run::number::{Unit, quantity, significant};
 pub(super) struct View {
     scale: Scale,
     /// Lower end of the range, transformed by the scale (for example to a logarithm). The field `high` is the upper end
-    /// of the range, transformed in the same way.
+    /// of the range, also transformed by the scale.
     low: f64,
     high: f64,
     /// Pixel position of the range's lower end. The field `end` is the pixel position of the range's upper end.
@@ -181,8 +181,8 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // One or two labels would not show that the scale is logarithmic. Therefore, a logarithmic axis with so few labels
-    // gets further labels between the powers of ten.
+    // One or two labels would not show that the scale is logarithmic. A logarithmic axis with few labels therefore gets
+    // further labels between the powers of ten.
     let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
     let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);

@@ -1,6 +1,6 @@
-//! Tests of the reports of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. Each of
-//! these reports must show its conclusion and the intervals of its figures. Names with markup or control characters
-//! must appear as plain text.
+//! Tests of the reports of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. Every
+//! report must show its conclusion and the intervals of its figures. Names with markup or control characters must
+//! appear as plain text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

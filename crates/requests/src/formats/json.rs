@@ -3,7 +3,8 @@
 
 use crate::error::{ReadError, place, shown};
 
-/// Maximum length of a key that is compared with a missing key, bytes. Longer keys are not considered misspellings.
+/// Maximum length of a key that is compared with a missing key, bytes. A longer key does not count as a misspelling of
+/// the missing key.
 const MAX_SUGGESTED_KEY: usize = 40;
 /// Number of bytes shown before the place of an error.
 const CONTEXT_BYTES: usize = 24;
@@ -27,7 +28,7 @@ pub(super) fn explain(file: &str, text: &str, what: &str, error: &serde_json::Er
 }
 
 /// Returns the place and the message for an object that lacks a key. The returned place is the place of a similar key
-/// in the object. Without a similar key, it is the beginning of the object.
+/// in the object. Without a similar key, the returned place is the beginning of the object.
 fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
     let keys = object.keys.iter().filter(|(_, key)| key.len() <= MAX_SUGGESTED_KEY);
     let near = run::nearest(name, keys.clone().map(|(_, key)| *key));

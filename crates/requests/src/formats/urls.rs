@@ -43,7 +43,7 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
 }
 
 /// Returns a remark if there are several URLs and every URL ends with a comma and a number, and `None` otherwise. The
-/// user may mean these numbers as weights of the requests.
+/// user may mean the numbers after the commas as weights of the requests.
 fn numbered(all: &[Found]) -> Option<String> {
     let has_number =
         |found: &Found| found.request.path.rsplit_once(',').is_some_and(|(_, end)| end.parse::<f64>().is_ok());
@@ -71,7 +71,7 @@ fn parse_line(line: &str) -> Result<Found, String> {
 }
 
 /// Returns true for a line like `/path 3` or `http://host/path 3`. The number after the URL may be the request's
-/// weight. But the number may also be a status code from a log.
+/// weight. A number after the URL may also be a status code from a log.
 fn is_weighted(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let (target, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

@@ -103,7 +103,7 @@ impl Reader<'_> {
         self.next().into_iter().for_each(|c| push(to, c));
     }
 
-    /// Skips a backslash and the line end directly after it. Returns true if it skipped them.
+    /// Skips a backslash and the line end directly after it. Returns true if a backslash and a line end were skipped.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);

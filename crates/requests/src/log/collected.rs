@@ -12,15 +12,15 @@ use super::{escapes, summary::Summary};
 use crate::error::shown;
 use crate::url;
 
-/// Maximum number of different requests that a replay counts; they use about 100 MB of memory. Once this number is
-/// reached, a request that differs from all counted requests is left out.
+/// Maximum number of different requests that a replay counts; they use about 100 MB of memory. Once this number of
+/// requests has been counted, a request that differs from all counted requests is left out.
 const MAX_DIFFERENT: usize = 1_000_000;
 /// Maximum number of requests whose times are kept, for a replay with the recorded times.
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum length of a line, bytes.
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
-/// Usual methods. Some logs write the methods in small letters. A replay sends the usual methods in capitals, because
-/// methods are case-sensitive (RFC 9110, section 9.1).
+/// Usual HTTP methods. Some logs write the methods in small letters. A replay sends the usual methods in capitals,
+/// because methods are case-sensitive (RFC 9110, section 9.1).
 const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
 /// Statuses that servers write to their logs, but never send. With 444 (nginx), the server closed the connection
 /// without an answer. With 499 (nginx) and 460 (AWS load balancers), the client closed the connection first.

@@ -26,8 +26,8 @@ impl Logged {
 pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let quoted = quoted_fields(line)?;
     let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
-    // In a line of an access log, the request is the field directly after the time. A later field must not be used as
-    // the request, because a client's header may contain any text.
+    // In a line of an access log, the request is the field directly after the time. A field that comes later in the
+    // line must not be used as the request, because a client's header may contain any text.
     let is_request = |(begin, end): &(usize, usize)| request(&line[*begin..*end]).is_ok();
     let follows_time =
         |(begin, _): &&(usize, usize)| line[..begin - 1].trim_end_matches([' ', '|', '\t']).ends_with(']');
@@ -52,7 +52,8 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
                 all.push((open + 1, open + 1 + length));
                 at = open + length + 2;
             }
-            // If a server still writes to the log, the log may end in the middle of a later field.
+            // If a server is still writing to the log, the log may end in the middle of a field. The fields before it
+            // are kept.
             None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
             None => break,
         }
@@ -74,7 +75,7 @@ fn closing_quote(text: &str) -> Option<usize> {
 }
 
 /// Splits the request line of a log, such as `GET /path HTTP/1.1`, into method and path. Escapes that the server wrote
-/// (`\x22`) are undone. The path may contain spaces.
+/// (`\x22`) are undone. The path in the request line may contain spaces.
 pub(super) fn request(text: &str) -> Result<(String, String), String> {
     let not_one = || format!("{} is not a request", crate::error::shown(text));
     let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;
@@ -107,9 +108,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
     next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
 }
 
-/// Returns the status in a log of an AWS load balancer. In a log of such a load balancer, seven fields are directly
-/// before the request: three times, two statuses, and the received and the sent bytes. The first of the two statuses is
-/// the status that the client got. The second of the two statuses came from the server, or is `-` (Elastic Load
+/// Returns the status in a log of an AWS load balancer. In a log of an AWS load balancer, seven fields are directly
+/// before the request: three times, two statuses, and the received and the sent bytes. In the log, the first status is
+/// the status that the client got. In the log, the second status came from the server, or is `-` (Elastic Load
 /// Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();

@@ -7,10 +7,11 @@ use run::number::{number, prose::counted, span};
 
 /// Maximum number of requests that the summary names, beginning with the most frequent request.
 const TOP: usize = 5;
-/// Maximum number of parts of the log for which the summary gives rates. All parts except the last are equally long.
+/// Maximum number of parts of the log for which the summary gives rates. All parts of the log except the last are
+/// equally long.
 const SPANS: usize = 12;
-/// Maximum length of a log for which the requests of each second are counted, seconds: 31 days. The counts take 21 MB. A
-/// log with a wrong time may seem to cover decades.
+/// Maximum length of a log for which the requests of each second are counted, seconds: 31 days. The counts for 31 days
+/// take 21 MB. A log with a wrong time may seem to cover decades.
 const MAX_COUNTED_SECONDS: u64 = 31 * 86_400;
 /// Minimum number of requests for which loadline estimates the Hurst parameter.
 const MIN_HURST_REQUESTS: u64 = 128;
@@ -55,8 +56,8 @@ pub struct Summary {
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
-    /// True if times are whole seconds. For such a log, the replay spreads the requests of each second evenly over the
-    /// second.
+    /// True if times are whole seconds. For a log with whole seconds, the replay spreads the requests of each second
+    /// evenly over the second.
     pub whole_seconds: bool,
     /// Most frequent requests, with their shares of all requests, 0 to 1.
     top: Vec<(String, f64)>,
@@ -235,8 +236,8 @@ mod tests {
         assert_eq!((words(false, &[0, 0]), words(false, &[0]), words(false, &[])), (None, None, None));
     }
 
-    /// One of two lines has a wrong year. An earlier version of loadline counted the requests of each second of the span,
-    /// and estimated a Hurst parameter from two requests.
+    /// In this test, one of two lines in the log has a wrong year. An earlier version of loadline counted the requests
+    /// of each second of the span, and estimated a Hurst parameter from two requests.
     #[test]
     fn the_cost_of_a_summary_does_not_grow_with_the_time_that_the_log_covers() {
         let hundred_years_us = 100 * 365 * 86_400 * 1_000_000_u64;
@@ -273,7 +274,7 @@ mod tests {
         let h = hurst(&white).unwrap();
         assert!((h - 0.5).abs() < 0.1, "{h}");
         // Adds up sources whose active periods have heavy-tailed lengths (tail index 1.4). Theory gives the Hurst
-        // parameter H = 0.8 for the sum of these sources.
+        // parameter H = 0.8 for the sum of sources with this tail index.
         let mut bursts = vec![0.0; 4096];
         for _ in 0..600 {
             let begin = (random() * 4096.0) as usize;

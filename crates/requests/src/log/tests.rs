@@ -54,8 +54,8 @@ fn requests_are_counted_and_what_changes_things_is_left_out_unless_allowed() {
     assert_eq!(of(text.as_bytes(), &["post"]).unwrap().requests.len(), 3);
 }
 
-/// An earlier version of loadline did not recognize `get` as the method GET. It left out requests with the method
-/// `get`, as if they could change something on the server.
+/// An earlier version of loadline did not recognize `get` as the method GET. The earlier version left out requests with
+/// the method `get`, as if they could change something on the server.
 #[test]
 fn methods_in_small_letters_are_the_usual_ones() {
     let text = [line(1, "get /a", 200), line(1, "GET /a", 200), line(1, "Delete /b", 200), line(1, "x /c", 200)];
@@ -67,7 +67,7 @@ fn methods_in_small_letters_are_the_usual_ones() {
     assert!(said.contains(&"2 methods written in small letters: read as capitals".into()), "{said:?}");
 }
 
-/// nginx logs the status 499 if a client closed the connection before the answer. For requests with this status, an
+/// nginx logs the status 499 if a client closed the connection before the answer. For requests with the status 499, an
 /// earlier version of loadline expected the server to answer 499 in the replay.
 #[test]
 fn a_status_that_no_server_sends_is_not_expected() {

@@ -9,15 +9,15 @@ const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
 /// Formats of a time without a time zone: the format of HAProxy, and the formats of programs in Python and Java.
 /// loadline reads times without a zone as UTC. A replay uses only differences of times, so the zone does not matter.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
-/// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Smaller numbers
-/// may be process IDs, sizes or durations.
+/// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Numbers below
+/// this minimum may be process IDs, sizes or durations.
 pub(super) const MIN_EPOCH_S: f64 = 1e9;
 /// Number of words at the beginning of a line in which loadline looks for a time, if no time is in brackets.
 const MAX_WORDS: usize = 16;
 
-/// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time, otherwise the
-/// first pair of neighbouring words. A number outside brackets must have a decimal point to count as a time. Returns
-/// `None` if the line contains no time.
+/// Finds the time in a line of text. The first time in brackets takes precedence, then the first word that is a time,
+/// then the first pair of neighbouring words that is a time. A number outside brackets must have a decimal point to
+/// count as a time. Returns `None` if the line contains no time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];

@@ -4,7 +4,8 @@
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};
 
-/// Maximum length of the name of a server or a load, bytes. The folders of a comparison have these names, too.
+/// Maximum length of the name of a server or a load, bytes. The folders of a comparison have the names of its servers
+/// and loads, too.
 const MAX_NAME_BYTES: usize = 40;
 /// Maximum length of a command, a path or an image, bytes.
 const MAX_TEXT_BYTES: usize = 4096;

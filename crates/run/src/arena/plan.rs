@@ -84,7 +84,7 @@ pub struct ArenaProfile {
     /// True for HTTP/2.
     pub http2: bool,
     /// Rate at which loadline compares the servers' CPU time, memory and response times, requests per second. If no
-    /// rate is given, it is half of the smallest capacity that any server has under this load.
+    /// rate is given, loadline uses half of the smallest capacity that any server has under this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Warm-up of each turn (one measurement of one server), seconds. A server with a just-in-time compiler may need

@@ -62,8 +62,8 @@ pub struct ArenaCell {
     /// Name of the load profile.
     pub profile: String,
     /// Number of the server's group, from 1 (the best). A group consists of servers that cannot be told apart by their
-    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. The number is absent if the server gets no
-    /// group under this load.
+    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. The number of the group is absent if the
+    /// server gets no group under this load.
     pub group: Option<u32>,
     /// Reason why this server gets no group under this load, in one sentence; absent if the server gets a group.
     pub refused: Option<String>,
@@ -121,8 +121,8 @@ pub struct ArenaNoise {
     /// CPU time per request after the second start, divided by the CPU time per request after the first start, with its
     /// 95 % interval.
     pub ratio: Option<Estimate>,
-    /// True if the interval of the ratio between both starts contains 1. If the server costs the same after both
-    /// starts, the interval contains 1 in 95 of 100 comparisons.
+    /// True if the interval of the ratio between both starts contains 1. If a server has the same CPU cost after its
+    /// first and its second start, the interval contains 1 in 95 of 100 comparisons.
     pub tied: bool,
     /// Number of compared pairs of turns. A pair has one turn after the server's first start, and one turn after its
     /// second start.

@@ -32,8 +32,8 @@ pub struct Bottleneck {
     /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
-    /// True if requests use the CPU only one at a time, although different threads handle them. A lock causes this, for
-    /// example the global lock of an interpreter.
+    /// True if requests use the CPU only one at a time, although different threads handle them. A lock, for example the
+    /// global lock of an interpreter, lets only one thread at a time use the CPU.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
     /// Decisive signals, each with the value at which the verdict would change. The signal that is closest to its
@@ -43,8 +43,8 @@ pub struct Bottleneck {
     /// Counts of processes, threads or connections that match the server's number of concurrent requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
-    /// Reasons that lowered the confidence in the verdict. While loadline judges a run, it does not yet append these
-    /// reasons to the verdict's sentence, because an experiment may raise the confidence again.
+    /// Reasons that lowered the confidence in the verdict. While loadline judges a run, it does not yet append reasons
+    /// for a lower confidence to the verdict's sentence, because an experiment may raise the confidence again.
     #[serde(skip)]
     pub caveats: Vec<Caveat>,
 }

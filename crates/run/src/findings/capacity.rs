@@ -23,8 +23,8 @@ pub struct Capacity {
     pub objective: String,
     /// Description of how the capacity was measured, and of what limits its accuracy.
     pub method: String,
-    /// True if the objective was met at `rate`. If the objective was not met even with the lowest load, this is false,
-    /// and the capacity is below `rate`.
+    /// True if the objective was met at `rate`. If the objective was not met even with the lowest load, `held` is
+    /// false, and the capacity is below `rate`.
     pub held: bool,
     /// Set if `rate` comes from the closed-loop sweep, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ pub struct ExcludedTime {
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub others_cpu_s: f64,
     /// Capacity with the left-out time included, requests per second. Absent if the remaining time was too short for an
-    /// estimate. In this case, the capacity itself includes the left-out time.
+    /// estimate. If the rate is absent, the capacity itself includes the left-out time.
     pub rate: Option<f64>,
     /// Confidence interval of `rate`.
     pub interval: Option<Interval>,

@@ -119,13 +119,13 @@ pub struct ClassFinding {
     /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. The
-    /// class did not meet the objective at any higher load, either.
+    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. At
+    /// every higher load than in this trial, the class did not meet the objective, either.
     pub failing: Option<usize>,
     /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,
-    /// True for the class that fails at the lowest load. If several classes fail at this load, it is true only for the
-    /// class that is furthest beyond its limit.
+    /// True for the class that fails at the lowest load. If several classes fail at the lowest load, the field is true
+    /// only for the class that is furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. The CPU time is an estimate; [`ClassCosts`] describes the method.

@@ -16,7 +16,7 @@ pub struct Comparison {
     /// Name of the new runs.
     pub new: String,
     /// Differences between the old and the new runs besides the server under test, such as different machines, plans or
-    /// versions. Readers should read these differences before the figures.
+    /// versions. Readers should know the differences between the runs before they read the figures.
     pub differences: Vec<String>,
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct Comparison {
     pub turns: Option<WindowOrder>,
     /// Results of the compared figures, one entry per figure.
     pub comparisons: Vec<ComparedFigure>,
-    /// Curves of both sides: responses per second by number of clients, and response time by percentile.
+    /// Curves of the two compared servers: responses per second by number of clients, and response time by percentile.
     pub curves: ComparedCurves,
     /// Smallest relative change that is worth acting on.
     #[serde(with = "Figure")]
@@ -118,7 +118,8 @@ pub enum FigureRole {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowOrder {
-    /// Seed of the random order of the windows. This seed plus N is the seed of arrivals and think times in pair N.
+    /// Seed of the random order of the windows. The seed of arrivals and think times in pair N of windows is this seed
+    /// plus N.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
     /// true if the new server had the first set of CPUs. Pairs 1 and 2 together have exactly one true flag, and so have
@@ -129,7 +130,7 @@ pub struct WindowOrder {
     pub at_once: bool,
 }
 
-/// Curves of both sides. A curve for which there is no data is empty.
+/// Curves of the two servers that are compared. A curve for which there is no data is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -183,8 +184,8 @@ pub struct ComparedFigure {
     pub ratio: f64,
     /// Lower end of the interval of the ratio; absent with too few windows. Intervals that exclude 1 are corrected for
     /// the number of compared figures (Bonferroni). With 95 % certainty, all corrected intervals of the deciding
-    /// figures contain the true ratios. The intervals of figures that are only listed are corrected separately, in the
-    /// same way. In an interval that includes 1, each end by itself is correct with 95 % certainty.
+    /// figures contain the true ratios. The intervals of figures that are only listed are corrected separately, with
+    /// the same method (Bonferroni). In an interval that includes 1, each end by itself is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,

@@ -13,9 +13,9 @@ use crate::figure::Figure;
 pub struct CourseFinding {
     /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into parts.
     pub parts: Vec<CoursePart>,
-    /// Highest rate that met the objective and that is below the rates of all other parts, requests per second. If any
-    /// part failed or is unknown, each part that passed counts with the lower of its start rate and its end rate. The
-    /// rate is absent if even the lowest rate failed or is unknown.
+    /// Highest rate that met the objective and that is below the rates of all parts of the load that failed or are
+    /// unknown, requests per second. If any part failed or is unknown, each part that passed counts with the lower of
+    /// its start rate and its end rate. The rate is absent if even the lowest rate failed or is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
@@ -50,24 +50,24 @@ pub struct CoursePart {
     #[serde(with = "Figure")]
     pub completed: f64,
     /// Upper bound of the 99th percentile of the response time, microseconds: the largest 99th percentile of any
-    /// shorter period ([`crate::Moment`]) that overlaps this part. The bound is absent if such periods do not cover the
-    /// part.
+    /// shorter period ([`crate::Moment`]) that overlaps this part. The bound is absent if the shorter periods do not
+    /// cover the whole part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. In this case,
-    /// `p99_us` is the largest of the known percentiles, so it is a lower bound.
+    /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. If
+    /// `p99_at_least` is true, `p99_us` is the largest of the known percentiles, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1. The requests of the first and the last tenth of a second of a part are left
-    /// out, because they may belong to a neighbouring part. The share is absent without requests or without a series
-    /// of failures.
+    /// out, because they may belong to a neighbouring part. The share of failed requests is absent without requests or
+    /// without a series of failures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
     /// Limit that this part broke; absent if it broke none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breach: Option<Breach>,
-    /// True if it is unknown whether this part met the objective: a figure with a limit was not measured, or requests
-    /// failed so near to the edge of the part that they may belong to a neighbouring part.
+    /// True if it is unknown whether this part met the objective. The reason is a limited figure that was not measured,
+    /// or failed requests near the edge of the part that may belong to a neighbouring part.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unknown: bool,
 }

@@ -54,8 +54,8 @@ impl Limits {
 #[serde(default)]
 pub struct Picks {
     /// Trial that the verdict describes. After a closed-loop sweep, the decisive trial is the first step that reaches
-    /// 97 % of the highest rate of good responses. In runs without such a sweep, this is usually the trial with the
-    /// highest rate.
+    /// 97 % of the highest rate of good responses. In a run without a closed-loop sweep, the decisive trial is usually
+    /// the trial with the highest rate.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
@@ -191,7 +191,8 @@ pub enum BreachKind {
     GapP999,
 }
 
-/// Kinds of broken limits on times other than the response time, each with the time and the limited figure.
+/// Kinds of broken limits on times other than the response time. Each entry also names the time and the figure to which
+/// the limit applies.
 const TIMED: [(BreachKind, AnswerTime, SummaryFigure); 9] = {
     use SummaryFigure::{P50, P99, P999};
     [
@@ -231,8 +232,8 @@ pub enum Failure {
     /// No request completed in any trial. Runs that only watch external load, or that only time calls, do not fail
     /// because of missing answers.
     NothingCompleted,
-    /// Every request failed during one period of the run, whatever the load was. Such a run measured two different
-    /// states of the server.
+    /// Every request failed during one period of the run, whatever the load was. A run with such a period measured two
+    /// different states of the server.
     FailedStretch,
     /// A check of an experiment failed.
     Check,

@@ -51,7 +51,8 @@ pub struct HistoryChange {
     pub before: f64,
     /// Mean of the runs between this change and the next change, computed in the same way as `before`.
     pub after: f64,
-    /// Relative change of the mean. For a figure that is a share, this is the difference of the two means.
+    /// Relative change of the mean. For a figure that is a share, the value is the difference between the means before
+    /// and after the change.
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,

@@ -13,8 +13,8 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// The lever of the bottleneck that the verdict names changed throughput (or the response time) as predicted.
     Proven,
-    /// The experiment agrees with the verdict, or found a cause that was unknown. If it found another cause, this cause
-    /// is not proven: loadline predicted no effect, or no lever tests the cause directly.
+    /// The experiment agrees with the verdict, or found a cause that was unknown. A cause that the experiment found is
+    /// not proven: loadline predicted no effect, or no lever tests the cause directly.
     Supported,
     /// The experiment contradicts the verdict: the bottleneck's lever had hardly any effect, or another cause has the
     /// effect. The field `why` of the experiment's result contains the measurements.
@@ -108,7 +108,7 @@ pub struct Proof {
     /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// Effect of each lever in `switched`, in the order of measurement. If the list has several entries for one lever,
+    /// Effect of each lever in `switched`, in the order of measurement. If `effects` has several entries for one lever,
     /// the last of these entries counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
@@ -154,15 +154,15 @@ pub struct Steadiness {
     /// subtracted.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots of the trial, divided by the throughput at their start. The throughput at
-    /// both moments comes from a straight line, fitted to the throughput of the slots without the effects of the
-    /// levers.
+    /// Throughput at the end of the slots of the trial, divided by the throughput at their start. The throughput at the
+    /// start and at the end comes from a straight line, fitted to the throughput of the slots without the effects of
+    /// the levers.
     pub drift: Estimate,
     /// Throughput after all levers were switched off, divided by the mean throughput before, from which the effects of
     /// the levers are subtracted. Absent if too few slots follow the last use of a lever.
     pub back: Option<Estimate>,
-    /// True if throughput returned to its earlier level, within the noise. If throughput did not return, the effects of
-    /// the levers prove nothing.
+    /// True if throughput returned to its level before the levers acted, within the noise. If throughput did not
+    /// return, the effects of the levers prove nothing.
     pub is_back: Option<bool>,
 }
 
@@ -214,8 +214,8 @@ pub struct Effect {
     /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on, divided by the value with the lever off. [`Proof::of`] names the quantity that these
-    /// values measure, by default throughput.
+    /// Value with the lever on, divided by the value with the lever off. [`Proof::of`] names the measured quantity, by
+    /// default throughput.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
@@ -272,8 +272,8 @@ pub enum ElasticityBasis {
     Measured,
     /// Upper bound: the share of the time in which something used or waited for the resource.
     Wanted,
-    /// Upper bound: the sum of the elasticities of this resource and of another resource. The levers of the two
-    /// resources slow both resources, so the sum of their elasticities cannot be divided.
+    /// Upper bound: the sum of the elasticities of this resource and of another resource. If each of two levers slows
+    /// both resources, only the sum of the elasticities is known.
     Joint,
     /// The elasticity is unknown, because the lever took away a much smaller share of the resource than requested. The
     /// elasticity may have any value.
@@ -305,8 +305,8 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Returns true if this elasticity is part of the sum that is 1 together with the remainder. The elasticities of
-    /// the number of CPUs and of the load are not part of the sum that is 1.
+    /// Returns true if this elasticity is part of the sum that is 1 together with the remainder. The sum of the
+    /// elasticities and the remainder, which is 1, leaves out the elasticities of the number of CPUs and of the load.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -326,14 +326,15 @@ pub struct ProofTrial {
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
     /// Response times of the requests due in each slot, without the time right after a lever was switched. Each pair
-    /// contains the index of a histogram bucket and the bucket's count. Every 64 buckets of such a histogram cover a
-    /// factor of two, and the first bucket ends at 1.024 us. Only open-loop loads record response times per slot.
+    /// contains the index of a histogram bucket and the bucket's count. Every 64 buckets of a histogram of response
+    /// times cover a factor of two, and the first bucket ends at 1.024 us. Only open-loop loads record response times
+    /// per slot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
     /// Measured value after all levers were switched off, divided by its value in the slots in which no lever was on.
-    /// For a closed loop, the compared value is the throughput. For an open loop, the compared value is the median
+    /// For a closed loop, the measured value is the throughput. For an open loop, the measured value is the median
     /// response time.
     pub after: Option<f64>,
 }
@@ -385,9 +386,9 @@ pub struct LeverSlots {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Upper bound on the share of time in which the server used or waited for the resource while the thief was off, 0
-    /// to 1. The measured bound includes the time in which any user of the resource ran or waited. Absent if this share
-    /// was not measured. Runs before 25 November 2026 store a share of all CPUs in this field, which is a smaller
-    /// number.
+    /// to 1. The measured bound includes the time in which any user of the resource ran or waited. The bound is absent
+    /// if the share of time was not measured. Runs before 25 November 2026 store a share of all CPUs in this field,
+    /// which is a smaller number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
 }

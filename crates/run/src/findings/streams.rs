@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum StreamSign {
-    /// The first event arrives together with the last event. This shows that something between server and client
-    /// collects the events.
+    /// The first event arrives together with the last event. If the first event of a stream arrives together with the
+    /// last event, something between server and client collects the events.
     #[serde(rename = "stream-buffered")]
     Buffered,
     /// Under load, some gaps between events are longer than every gap without load.

@@ -25,7 +25,7 @@ pub struct UsersFinding {
     pub rate: f64,
     /// Think time of a user between two requests.
     pub think: ThinkTime,
-    /// Number of measured windows with `held` or `failed` users. Both bounds, `held` and `failed`, come from these
-    /// windows.
+    /// Number of measured windows with `held` or `failed` users. The bounds `held` and `failed` both come from the
+    /// windows that are counted here.
     pub windows: usize,
 }

@@ -39,7 +39,7 @@ pub struct WaitFinding {
     /// Cause of the wait.
     pub cause: WaitCause,
     /// Name of the lock, function, statement or file that requests wait for, or its address if it has no name. If
-    /// requests wait for a connection, this is the name of the process at the connection's other end.
+    /// requests wait for a connection, the name is that of the process at the connection's other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Name of the process, with its ID if it is the only process of this name.
@@ -59,8 +59,8 @@ pub struct WaitFinding {
     /// Most frequent activity of the thread that holds the lock; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<ThreadState>,
-    /// True if loadline only supposes which thread holds the lock. In this case, the lock stores no owner, and other
-    /// threads that use the lock were active.
+    /// True if loadline only supposes which thread holds the lock. If `holder_probable` is true, the lock stores no
+    /// owner, and other threads that use the lock were active.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub holder_probable: bool,
     /// Thread that holds the lock in most samples; absent if unknown, or if the lock passes from thread to thread.
@@ -115,7 +115,7 @@ pub struct WaitingFunction {
     /// Mean number of threads that wait in the function, without idle threads.
     #[serde(with = "Figure")]
     pub threads: f64,
-    /// Share of these threads in all waiting threads, 0 to 1.
+    /// Share of the threads that wait in the function, in all waiting threads, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }

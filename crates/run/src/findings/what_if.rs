@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Estimate;
 use crate::figure::Figure;
 
-/// Changes that the user asks about, all made at once. A quantity without a value does not change.
+/// Changes that the user asks about, all made at once. A quantity without a value stays as it was in the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_s: Option<f64>,
     /// Rate of requests that arrive at random times (Poisson) and do not wait for responses, per second. If a rate is
-    /// given, these arrivals replace the users.
+    /// given, requests that arrive at this rate replace the users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Server CPU time per request after the change, as a multiple of the time in the run: 0.8 is 20 % less.
@@ -58,12 +58,12 @@ pub struct Resource {
     /// Upper end of the 95 % interval of `limit`; infinite if `at_least` is true.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// Utilization with the requested users or arrivals, 0 to 1. If `at_least` is true, this is an upper bound; it is
-    /// not a number if the resource may be busy or not.
+    /// Utilization with the requested users or arrivals, 0 to 1. If `at_least` is true, the utilization is an upper
+    /// bound. NaN means that loadline does not know if the resource is busy.
     #[serde(with = "Figure")]
     pub utilization: f64,
-    /// True if the run used less than half of this resource. In this case, `limit` is only a lower bound, because a
-    /// request costs more under a light load.
+    /// True if the run used less than half of this resource. If `at_least` is true, `limit` is only a lower bound,
+    /// because a request costs more under a light load.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }
@@ -108,8 +108,8 @@ pub struct WhatIf {
     /// Each changed quantity in words, with its value in the run: `8 workers instead of 4`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
-    /// Number of users; by default the number of users in the run's decisive trial. If the question is about arrivals,
-    /// this is the number of requests in flight.
+    /// Number of users; by default the number of users in the run's decisive trial. For a question about arrivals, the
+    /// value is the number of requests in flight.
     pub users: u32,
     /// Rate before the change, requests per second: predicted by the model for the users in `users` or for the
     /// arrivals. If the run used less than half of every resource, this is the measured rate of the run.
@@ -118,12 +118,12 @@ pub struct WhatIf {
     /// Rate after the change, requests per second.
     pub rate: Estimate,
     /// Mean response time after the change, microseconds. The response time is infinite if more requests arrive than
-    /// the server can handle, and not a number if this is unknown.
+    /// the server can handle, and NaN if the server's limit is unknown.
     pub response_us: Estimate,
     /// Capacity after the change, requests per second.
     pub capacity: Estimate,
-    /// True if the prediction rests on a resource whose limit is only a lower bound. `rate` is then a lower bound,
-    /// unless it is the requested rate of arrivals, and the response time is an upper bound or not a number. Lower
+    /// True if the prediction rests on a resource whose limit is only a lower bound. If `at_least` is true, `rate` is a
+    /// lower bound (unless it is the requested rate of arrivals), and the response time is an upper bound or NaN. Lower
     /// bounds have no upper end (infinite), and upper bounds no lower end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,

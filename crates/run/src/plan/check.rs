@@ -242,8 +242,8 @@ fn check_rate(rate: f64) -> Result<(), PlanError> {
 
 impl LoadPlan {
     /// Derives the mean rate of an open loop from the stages. If the duration has its default value, sets it to the
-    /// length of all stages. In this case, also turns the warm-up off, because loadline measures the stages from their
-    /// start.
+    /// length of all stages. If the duration has its default value, also turns the warm-up off, because loadline
+    /// measures the stages from their start.
     fn derive_from_stages(&mut self) {
         let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
         let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));

@@ -90,8 +90,8 @@ fn flag(path: &&'static str) -> (&'static str, &'static str) {
 }
 
 impl PlanError {
-    /// Converts an error about a flag into an error about a value in the plan file `file`. Returns other errors
-    /// unchanged.
+    /// Converts an error about a flag into an error about a value in the plan file `file`. An error that is not about a
+    /// flag is returned unchanged.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::Range { what, value, advice } => Self::InFile { file: file.into(), what, value, advice },

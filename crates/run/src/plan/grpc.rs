@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::error::{PlanError, range};
 use crate::skip_empty;
 
-/// Longest deadline of a call, seconds. It fits into the eight digits of the header `grpc-timeout`.
+/// Longest deadline of a call, seconds. The longest deadline fits into the eight digits of the header `grpc-timeout`.
 const MAX_DEADLINE_S: f64 = 1e7;
 
-/// gRPC call of a load. Every request is one such call.
+/// gRPC call of a load. Every request of the load is one gRPC call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -26,8 +26,8 @@ pub struct GrpcPlan {
     /// gRPC status that is expected besides 0; absent for none.
     #[serde(default)]
     pub expect_status: Option<u16>,
-    /// Messages of each call as JSON: one message, several one after the other, or an array. `@FILE` reads them from a
-    /// file. The types come from `proto_files` and `descriptor_sets`, or else from the server by reflection.
+    /// Messages of each call as JSON: one message, several one after the other, or an array. `@FILE` reads the messages
+    /// from a file. The types come from `proto_files` and `descriptor_sets`, or else from the server by reflection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
     /// Proto files with the types of the messages.

@@ -44,7 +44,7 @@ pub enum Intensity {
         /// the maximum load.
         #[serde(default)]
         think: ThinkTime,
-        /// Arrival process that starts connects, each on one of the D descriptors. Without such a process, each
+        /// Arrival process that starts connects, each on one of the D descriptors. Without an arrival process, each
         /// descriptor starts its next connect after the pause `think`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
@@ -123,7 +123,7 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// Returns the sum of several loads of one trial. Adds the connections, rates and descriptors of these loads. Takes
+    /// Returns the sum of several loads of one trial. Adds the connections, rates and descriptors of the loads. Takes
     /// pipeline, think time, arrival process and connect timeout from the first load. Returns `None` if there are no
     /// loads, or if the loads are of different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {

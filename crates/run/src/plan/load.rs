@@ -16,12 +16,12 @@ use crate::{
 pub struct LoadPlan {
     /// Protocol and its settings.
     pub protocol: Protocol,
-    /// Requests that replace the request in the protocol's settings. The headers in the protocol's settings are added
-    /// to each of these requests.
+    /// Requests that replace the request in the protocol's settings. Each request of the set also gets the headers in
+    /// the protocol's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
-    /// Times at which requests are due, read from a file. If such times are given, the rate in `intensity` is their
-    /// mean rate.
+    /// Times at which requests are due, read from a file. If a file gives the times of requests, the rate in
+    /// `intensity` is their mean rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalTimes>,
     /// TLS settings; absent for plain connections.
@@ -60,10 +60,10 @@ pub struct LoadPlan {
     pub least_warmup_s: f64,
     /// Maximum wait for responses after the last request, seconds.
     pub drain_s: f64,
-    /// Response timeout, seconds. A slower response counts as a `response_timeout`.
+    /// Response timeout, seconds. A response that takes longer counts as a `response_timeout`.
     pub timeout_s: f64,
-    /// Connect timeout, seconds. A slower connect counts as a `connect_timeout`. S-Clients use their timeout T instead
-    /// of this timeout.
+    /// Connect timeout, seconds. A connect that takes longer counts as a `connect_timeout`. S-Clients use their timeout
+    /// T instead of this timeout.
     pub connect_timeout_s: f64,
     /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
@@ -78,7 +78,7 @@ pub struct LoadPlan {
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
     /// Offset of this process's first request, as a share of the interval between requests, from 0 to below 1. Each
-    /// process of a load has a different offset. Because the offsets differ, all processes together send at equal
+    /// process of a load has a different offset. With different offsets, all processes together send at equal
     /// intervals.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
@@ -120,8 +120,8 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns true if the measured window begins at the start of the load. This is the case for recorded times without
-    /// a warm-up.
+    /// Returns true if the measured window begins at the start of the load. Returns true only for recorded times
+    /// without a warm-up.
     pub fn is_measured_from_its_begin(&self) -> bool {
         self.recorded().is_some() && self.warmup_s <= 0.0
     }

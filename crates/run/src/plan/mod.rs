@@ -81,7 +81,7 @@ impl Plan {
     }
 
     /// Returns the key and the value of every field that the stored plan contains. Dots join the parts of a key, as in
-    /// TOML. A list counts as one value.
+    /// TOML. A list in the plan counts as one value.
     pub fn keys(&self) -> Vec<(String, serde_json::Value)> {
         let mut keys = Vec::new();
         if let Ok(plan) = serde_json::to_value(self) {

@@ -49,7 +49,7 @@ pub struct RequestSet {
     /// True if loadline replaces `{{…}}` in paths, headers and bodies by values, for each request.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub templates: bool,
-    /// Data table with values for the placeholders `{{column}}`. Of this table, a run stores only the names of the
+    /// Data table with values for the placeholders `{{column}}`. A run stores only the names of the data table's
     /// columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
@@ -65,7 +65,7 @@ pub struct RequestSet {
 pub struct DataTable {
     /// Names of the data columns.
     pub columns: Vec<String>,
-    /// Values of the columns, one list per row. The values of data rows may be secrets, so only generators receive
+    /// Values of the columns, one list per row. The values of the data table may be secrets, so only generators receive
     /// them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Vec<String>>,
@@ -277,7 +277,7 @@ impl RequestSet {
     }
 
     /// Returns the part of the set that a run stores: the first requests and the number of all requests. The returned
-    /// part contains neither data rows nor recorded times.
+    /// part of the set contains neither data rows nor recorded times.
     #[must_use]
     pub fn abridged(&self) -> Self {
         let requests: Vec<_> = self.requests.iter().take(MAX_STORED_REQUESTS).cloned().collect();

@@ -57,13 +57,13 @@ impl Objective {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeLimits {
-    /// Maximum median of the limited time, microseconds.
+    /// Maximum median of the time that these limits concern, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// Maximum 99th percentile of the limited time, microseconds.
+    /// Maximum 99th percentile of the time that these limits concern, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// Maximum 99.9th percentile of the limited time, microseconds.
+    /// Maximum 99.9th percentile of the time that these limits concern, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_us: Option<f64>,
 }
@@ -116,8 +116,8 @@ impl Default for Objective {
 }
 
 /// Exponent for the length of a search's measured windows. The length of a measured window is proportional to the time
-/// budget raised to this power. Because the exponent is below 1, a larger budget gives longer windows and also more
-/// windows.
+/// budget raised to this power. Because the exponent is below 1, a larger time budget gives longer windows and also
+/// more windows.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
 /// Settings of the search.
@@ -134,7 +134,8 @@ pub struct SearchPlan {
     /// the capacity.
     pub precision: f64,
     /// True to search for the maximum number of users for which the server meets the objective. Each user pauses for a
-    /// think time between requests. For this search, the load is a closed loop with at most `max_connections` users.
+    /// think time between requests. In a search for users, the load is a closed loop with at most `max_connections`
+    /// users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Changes that an experiment may make to test the verdict.

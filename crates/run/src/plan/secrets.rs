@@ -1,6 +1,6 @@
 //! Keeps secrets in memory only. In place of each secret, a plan contains a placeholder such as `<redacted:1a2b3c4d>`.
 //! The digits of a placeholder are the beginning of a SHA-256 digest of the secret value and a random salt of this
-//! process. Because of the salt, nobody can find the value by hashing guesses, and equal values have different
+//! process. Because of the salt, nobody can find a secret by hashing guesses, and equal secrets have different
 //! placeholders in different runs. The secret values are in [`Secrets`], which is never stored. Secret values are used
 //! only for requests (see [`crate::LoadPlan::revealed`]).
 
@@ -16,8 +16,8 @@ use super::secret_names::{is_secret_header, is_secret_parameter};
 use super::tokens::hide_tokens_of_command;
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Minimum length of a secret that loadline searches for in free text. Texts as short as this would also be found in
-/// ordinary words.
+/// Minimum length of a secret that loadline searches for in free text. A shorter secret would also be found in ordinary
+/// words.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
@@ -72,8 +72,8 @@ impl Secrets {
         out
     }
 
-    /// Appends one `name=value` of a query and the separator after it. If the value is secret, replaces it by a
-    /// placeholder.
+    /// Appends one `name=value` of a query and the separator after it. If the value in the query is secret, replaces it
+    /// by a placeholder.
     fn redact_parameter(&mut self, piece: &str, out: &mut String) {
         let (parameter, end) = match piece.char_indices().last() {
             Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),
@@ -211,8 +211,8 @@ fn salt() -> &'static [u8; 16] {
     })
 }
 
-/// Replaces every placeholder in a text by `<redacted>`. Afterwards, texts of different runs can be compared, although
-/// each run has its own placeholders for equal values.
+/// Replaces every placeholder in a text by `<redacted>`. After the replacement, texts of different runs can be
+/// compared, although each run has its own placeholders for equal values.
 pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();

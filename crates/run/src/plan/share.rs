@@ -10,8 +10,8 @@ pub fn even_share(total: u32, i: u32, shares: u32) -> u32 {
 }
 
 impl Intensity {
-    /// Returns share `i` of `shares` equal shares of this load. The connections, descriptors and rates are divided
-    /// among the shares. A share of an open loop has at least one connection.
+    /// Returns share `i` of `shares` equal shares of this load. The connections, descriptors and rates of the load are
+    /// divided among the shares. A share of an open loop has at least one connection.
     fn share(&self, i: u32, shares: u32) -> Self {
         let mut share = self.clone();
         match &mut share {

@@ -29,8 +29,8 @@ pub struct Target {
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
     /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. Because of this
-    /// CPU time, a request costs the server clearly more CPU time than the generator. The server is therefore the
-    /// bottleneck, and not the generator.
+    /// CPU time, a request costs the server clearly more CPU time than the generator. With this CPU time, the server is
+    /// the bottleneck, and not the generator.
     pub embedded_work_us: f64,
 }
 

@@ -68,8 +68,8 @@ impl Aggregation {
     }
 }
 
-/// Scope of a counter: the part of the system that the counter describes. If client and server share the described part
-/// of the system, such as one machine, both sides read identical values.
+/// Scope of a counter: the part of the system that the counter describes. For a part of the system that client and
+/// server share, such as one machine, both sides read identical values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The processes and connections of one side.

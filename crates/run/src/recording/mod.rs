@@ -19,7 +19,7 @@ use crate::{CounterId, Kind, Reading, Window, counter};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {
     /// Time of each sample in seconds since the start of the load, or since the start of the observation if there is no
-    /// load. Samples before this start have negative times.
+    /// load. Samples before the start of the load have negative times.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub t_s: Vec<f64>,
     /// Values, one column per counter and instance.
@@ -124,7 +124,7 @@ impl Recording {
     }
 
     /// Returns the time between the first and the last sample of a window in seconds. The rate of a counter is its
-    /// growth divided by this time.
+    /// growth divided by the time between the first and the last sample.
     pub fn span_s(&self, window: Window) -> f64 {
         let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));
         let first = inside.next();
@@ -176,8 +176,8 @@ impl Recording {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits off the first samples, at least one, that together have about `values` values. Returns `None` if the rest
-    /// of the recording would have no samples.
+    /// Splits off the first samples, at least one, that together have about `values` values. Returns `None` if no
+    /// samples would be left in this recording.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {
@@ -192,7 +192,7 @@ impl Recording {
     }
 
     /// Appends later samples and returns true, if both recordings have the same columns in the same order, or if this
-    /// recording is empty. If neither is the case, changes nothing and returns false.
+    /// recording is empty. If the columns differ and this recording is not empty, changes nothing and returns false.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;

@@ -65,7 +65,8 @@ impl Run {
         self.trials.iter().any(|t| t.tally.attempted > 0 || t.tally.sent > 0)
     }
 
-    /// Returns true if the user chose all loads of the run. The run then has no search, so it shows no capacity.
+    /// Returns true if the user chose all loads of the run. A run in which the user chose all loads has no search, so
+    /// it shows no capacity.
     pub fn is_of_chosen_loads(&self) -> bool {
         let mut loads = self.trials.iter().filter(|t| !t.kind.is_auxiliary()).peekable();
         loads.peek().is_some() && loads.all(|t| t.kind == crate::TrialKind::Fixed)

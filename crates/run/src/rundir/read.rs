@@ -12,8 +12,8 @@ use crate::rundir::{FORMAT, Run, RunDirError};
 /// Maximum size of `run.json`, bytes. The maximum is enough for one day of samples from a busy host. A machine with 2
 /// GB of memory can read a run of this size.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials in a stored run. The number is limited because all conclusions use every trial, and every
-/// table has a row for each trial.
+/// Maximum number of trials in a stored run. The number of trials is limited because all conclusions use every trial,
+/// and every table has a row for each trial.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.
@@ -21,11 +21,12 @@ pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
 /// Maximum sum of the numbers of hosts, of sides at rest, and of client hosts of trials. An empty host or side takes
 /// two bytes of text and up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
-/// Maximum number of objects (`{`) in `run.json`. Each object takes a few hundred bytes of memory. Objects that
-/// loadline writes have about 90 bytes of text, so a file of [`MAX_RUN_BYTES`] from loadline stays within this limit.
+/// Maximum number of objects (`{`) in `run.json`. Each object takes a few hundred bytes of memory. loadline writes
+/// about 90 bytes of text per object, so a file of [`MAX_RUN_BYTES`] that loadline wrote has fewer objects than this
+/// maximum.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
-/// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so a file of
-/// [`MAX_RUN_BYTES`] from loadline stays within this limit.
+/// Maximum number of values (commas) in `run.json`. loadline writes about 16 bytes per value, so a file of
+/// [`MAX_RUN_BYTES`] that loadline wrote has fewer values than this maximum.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
 /// Beginning of the value of `format` in every version.
@@ -174,8 +175,8 @@ pub(super) fn check_weight(name: &str, text: &str) -> Result<(), RunDirError> {
     fits(name, &[(objects, MAX_RUN_OBJECTS, "objects"), (values, MAX_RUN_VALUES, "values")])
 }
 
-/// Returns an error for the first of `counts` that exceeds its limit. Without limits on these counts, a file of at most
-/// [`MAX_RUN_BYTES`] could take ten times its size in memory.
+/// Returns an error for the first of `counts` that exceeds its limit. Without limits on the numbers of its entries, a
+/// file of at most [`MAX_RUN_BYTES`] could take ten times its size in memory.
 fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> {
     let Some((found, most, what)) = counts.iter().find(|(found, most, _)| found > most) else { return Ok(()) };
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })

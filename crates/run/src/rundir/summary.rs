@@ -1,5 +1,5 @@
 //! Parts of a stored run that a history needs. Reading only the parts for a history skips histograms and counter
-//! samples. Such a reading takes a small fraction of the time and memory of reading the whole run.
+//! samples. Reading only these parts takes a small fraction of the time and memory of reading the whole run.
 
 use std::path::Path;
 

@@ -26,7 +26,7 @@ pub enum AddressChoice {
 pub struct AddressPart {
     /// Number of connections that were established to this address.
     pub connections: u64,
-    /// Results of the requests on these connections. The field `name` of these results contains the address.
+    /// Results of the requests on these connections. In `requests`, the field `name` contains the address.
     pub requests: ClassPart,
 }
 

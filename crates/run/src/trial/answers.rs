@@ -6,7 +6,7 @@ use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
     /// Returns the summary of the time that the argument `time` names. The summary is empty if the run was made by an
-    /// earlier version that did not record this time.
+    /// earlier version of loadline that did not record this time.
     pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
         match time {
             AnswerTime::LastByte => &self.latency_us,

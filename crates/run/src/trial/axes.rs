@@ -93,7 +93,8 @@ impl Key {
 }
 
 /// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
-/// The tallies therefore agree with the server's own log. Rates and latencies cover the measured window.
+/// Because the tallies cover the whole trial, they agree with the server's own log. Rates and latencies cover the
+/// measured window.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Trial"))]

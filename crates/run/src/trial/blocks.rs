@@ -1,11 +1,11 @@
 //! Blocks of connections. Each connection is opened once and sends messages of one size, either directly after each
-//! response or at a fixed rate. Such a load copies the client in A. Jones, J. Ohlund, *Network Programming for
-//! Microsoft Windows*, 2nd ed. (2002), chapter 6.
+//! response or at a fixed rate. This load copies the client in A. Jones, J. Ohlund, *Network Programming for Microsoft
+//! Windows*, 2nd ed. (2002), chapter 6.
 
 use serde::{Deserialize, Serialize};
 
 /// Time between connects of a block without `compat`, nanoseconds. If the pause between the sends of a block is shorter
-/// than this time, connects are this pause apart.
+/// than this constant, connects are as far apart as the sends.
 const CONNECT_NS: u64 = 500_000;
 
 /// Division of a closed loop into blocks. All blocks together have as many connections as the closed loop. The pipeline
@@ -19,8 +19,8 @@ pub struct Blocks {
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 to send right after each response.
     pub block_rate_bytes_per_s: f64,
-    /// Number x of the original client (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on each connection,
-    /// closes it, and does not open it again. With x = 0, the client sends until the trial ends.
+    /// Number x in the original client program (A. Jones, J. Ohlund, 2002). The client sends 1 + x messages on each
+    /// connection, closes it, and does not open it again. With x = 0, the client sends until the trial ends.
     pub sends_per_connection: u32,
     /// True to copy three details of the client by A. Jones and J. Ohlund (2002). With `compat`, the pause between
     /// sends is computed with integer arithmetic, connects are spaced by this pause, and the client closes first.

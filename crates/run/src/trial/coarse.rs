@@ -114,9 +114,9 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the `q` quantile (0 to 1) of these durations and of `failed` further requests, which count as longer than
-    /// all durations. If the quantile belongs to a failed request, returns the longest lower bound that is known: the
-    /// longest of these durations, or the time until a failure, of which `ages` has those that are known.
+    /// Returns the `q` quantile (0 to 1) of these durations and of `failed` further requests, which count as longer
+    /// than all durations. If the quantile belongs to a failed request, returns the longest known lower bound: the
+    /// longest of these durations, or a time until a failure in `ages`.
     pub fn percentile(&self, q: f64, ages: &Self, failed: u64) -> TimeFigure {
         let (answered, failed) = (self.len() as f64, failed.max(ages.len()));
         let rank = q * (answered + failed as f64) / answered;
@@ -138,14 +138,14 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     }
 
     /// Returns the bucket of the `q` quantile of these durations and of `shorter` further durations that are shorter
-    /// than all of them. Returns `None` if the quantile belongs to one of the shorter durations.
+    /// than all of them. Returns `None` if the quantile belongs to one of the `shorter` further durations.
     fn bucket_at(&self, q: f64, shorter: u64) -> Option<u16> {
         let rank = (q.clamp(0.0, 1.0) * (self.len() as f64 + shorter as f64)).max(1.0);
         let mut below = shorter as f64;
         if below >= rank {
             return None;
         }
-        // Rounding errors may raise the rank slightly above the number of all durations.
+        // Rounding errors may raise the rank of the percentile slightly above the number of all durations.
         let found = self.counts().find(|(_, n)| {
             below += *n as f64;
             below >= rank

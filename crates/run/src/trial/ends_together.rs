@@ -13,7 +13,7 @@ const MIN_CONNECTIONS: u64 = 4;
 /// most.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
-/// Connections that the server closed at one moment. At this moment, the server closed more connections than at any
+/// Connections that the server closed at one moment. The server closed more connections at this moment than at any
 /// other moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -10,8 +10,8 @@ const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
-/// Ending of the names of the histograms with those ages in [`UNDER_WAY`] and [`CARRIED_IN`] whose requests had received
-/// their first byte.
+/// Ending of a histogram's name, after [`UNDER_WAY`] or [`CARRIED_IN`]. A histogram with this ending has only the ages
+/// of requests whose first byte had arrived.
 const BEGUN: &str = "_begun";
 /// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
@@ -23,8 +23,8 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 }
 
 /// Returns the distribution of the time that the argument `time` names, as [`response_times`] does for the response
-/// time. A request in flight at the end of the window counts with its age. If its first byte has arrived, its time to the
-/// first byte is recorded only when the answer is complete, in a later window, so this request does not count. For
+/// time. A request in flight at the end of the window counts with its age. A request in flight whose first byte has
+/// arrived does not count: its time to the first byte is recorded in a later window, when its answer is complete. For
 /// times of events, the ages of requests in flight are not needed, because the generator records an unfinished time
 /// itself at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
@@ -37,9 +37,9 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let times =
         CensoredTimes::default().answered(answered.into_iter().flat_map(Hist::recorded)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Runs of older versions did not record the requests in flight at the start of the window. For such runs, an age at
-    // the end of the window is used only if it is longer than every answered request. An age longer than every answered
-    // request shows a stall.
+    // Runs of older versions did not record the requests in flight at the start of the window. For runs of older
+    // versions, an age at the end of the window is used only if it is longer than the response time of every answered
+    // request. A request in flight that is older than the longest response time shows a stall.
     let longest = answered.map_or(0, Hist::max_ns);
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     let open = |name: &str| match histograms.get(&format!("{name}{BEGUN}")) {

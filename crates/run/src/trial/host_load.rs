@@ -60,8 +60,8 @@ pub struct WindowSkew {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
     /// Maximum error of `begin_us` and `end_us`, microseconds; 0 if all generators are on this machine. loadline
-    /// measures the fastest round trip to each generator. The maximum error is half of the longest of these round
-    /// trips, plus the possible clock drift since the clocks were compared.
+    /// measures the fastest round trip to each generator. The error is at most half of the longest measured round trip,
+    /// plus the possible clock drift since the clocks were compared.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote generator or observer, relative to the controlling loadline process, during the

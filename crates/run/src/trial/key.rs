@@ -20,8 +20,8 @@ pub struct Key {
     /// Number of cold connections held during the trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold: Option<u32>,
-    /// Intensity of each load of the trial. The field `intensity` of the trial is the sum of these intensities. The
-    /// list is empty in runs of older versions.
+    /// Intensity of each load of the trial. The field `intensity` of the trial is the sum over all loads. The list is
+    /// empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Intensity>,
     /// Class of requests that had a larger share in this trial than in the plan.

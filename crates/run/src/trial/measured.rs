@@ -12,8 +12,8 @@ use crate::{SlotHist, TENTH_S, Tally, Tenths, Window, WindowSkew};
 pub struct Measured {
     /// Start and end of the window, on the time scale of [`crate::Recording::t_s`].
     pub window: Window,
-    /// Start of the load, seconds since 1970 (UTC). With this time, a reader can compare the times of a trial with logs
-    /// and traces of the server.
+    /// Start of the load, seconds since 1970 (UTC). With the start time of the load, a reader can compare the times of
+    /// a trial with logs and traces of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_began_unix_s: Option<f64>,
     /// Length of the window by the generator's own clock, seconds.
@@ -43,8 +43,8 @@ pub struct Measured {
     /// Requests completed per second in each slot (period of equal length) of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the open-loop requests that were due in each slot. In `run.json`, these times are in the
-    /// experiment's result, and not in the trial.
+    /// Response times of the open-loop requests that were due in each slot. In `run.json`, the response times of the
+    /// slots are in the experiment's result, and not in the trial.
     #[serde(skip)]
     pub slot_times: Vec<SlotHist>,
     /// Completed, failed and late requests in each tenth of a second. loadline checks the limits of the objective with
@@ -61,7 +61,8 @@ pub struct Measured {
     /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. The share
     /// includes neither idle time nor the CPU time of the server, the upstream services and the generator. The list
     /// `others` has one value for each tenth of a second, from the start of the load to the end of the window. With
-    /// several machines, each value is the largest share of any machine. The list is empty if the share is unknown.
+    /// several machines, each value is the largest share of any machine. The list `others` is empty if this share of
+    /// the CPUs is unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,
     /// Information about the opening of the connections; absent unless the load opened them one after the other.

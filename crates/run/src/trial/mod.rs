@@ -63,13 +63,13 @@ pub enum TrialKind {
     Overload,
     /// One measurement of an experiment (`loadline lab`).
     Experiment,
-    /// Trial in which an experiment switched levers on and off in slots (periods of equal length). The rates of such a
-    /// trial therefore mix several states.
+    /// Trial in which an experiment switched levers on and off in slots (periods of equal length). The rates of a trial
+    /// in which levers are switched mix several states of the server.
     Proof,
     /// Observation of a server under external load, without a generator.
     Watched,
-    /// Short measurement with kept connections, or with one connection per request. The two kinds of connections
-    /// alternate, to measure the cost of a handshake.
+    /// Short measurement with kept connections, or with one connection per request. Measurements with kept connections
+    /// and with one connection per request alternate, to find the cost of a handshake.
     Handshakes,
     /// Short measurement in which one class has a larger share of the requests, to find the server's cost of each
     /// class.
@@ -91,7 +91,8 @@ impl TrialKind {
 }
 
 /// One load on the server. The tallies (counts) cover the whole trial, from the first connect to the end of the drain.
-/// The tallies therefore agree with the server's own log. Rates and latencies cover the measured window.
+/// Because the tallies cover the whole trial, they agree with the server's own log. Rates and latencies cover the
+/// measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -109,8 +110,8 @@ pub struct Trial {
     pub results: Results,
     /// Requested intensity, summed over all loads.
     pub intensity: Intensity,
-    /// Rates that the user set by hand during an open loop. The field `intensity` of the trial contains the mean of
-    /// these rates over the measured window.
+    /// Rates that the user set by hand during an open loop. The field `intensity` of the trial contains the mean rate
+    /// in the measured window.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<RateChange>,
     /// Counts of the whole trial.
@@ -154,7 +155,7 @@ pub struct Trial {
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub wait_us: Summary,
     /// Transfer: from the first byte of an answer to the last; 0 for an answer that arrived in one piece. Absent if
-    /// every answer did, and in runs of earlier versions.
+    /// every answer arrived in one piece, and in runs of earlier versions.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub transfer_us: Summary,
     /// Service time: from the moment of sending to the last byte.
@@ -170,16 +171,16 @@ pub struct Trial {
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub handshake_us: Summary,
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2:
-    /// SETTINGS_MAX_CONCURRENT_STREAMS). The limit is absent if the server announced none. Requests beyond the server's
-    /// limit wait in the generator.
+    /// SETTINGS_MAX_CONCURRENT_STREAMS). The server's limit is absent if the server announced none. Requests beyond the
+    /// server's limit wait in the generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
     /// Figures of the paths of QUIC connections (HTTP/3): round-trip time, congestion window, lost packets. Absent for
-    /// other protocols.
+    /// protocols other than HTTP/3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quic: Option<QuicPaths>,
     /// Shortest idle time after which the server closed a connection, seconds. If connections of this load were idle
-    /// long enough, this time is the server's keep-alive timeout.
+    /// long enough, the shortest idle time is the server's keep-alive timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
     /// Connections that the server closed at one moment, if the server seems to have restarted.
@@ -254,7 +255,7 @@ impl Trial {
         self.shares_scope(Scope::Machine)
     }
 
-    /// Returns true if counters of this scope have the same values on both sides.
+    /// Returns true if counters of the given scope have the same values for client and server.
     pub fn shares_scope(&self, scope: Scope) -> bool {
         self.server.as_ref().is_some_and(|server| match scope {
             Scope::Side => false,
@@ -321,8 +322,8 @@ pub struct Steady {
     pub warmup_s: f64,
     /// Reason for the result, in words with figures.
     pub reason: String,
-    /// True if the warm-up was too short for the test. In a search, warm-ups are short because the server is already
-    /// warm.
+    /// True if the warm-up was too short for the steady-state test. In a search, warm-ups are short because the server
+    /// is already warm.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub too_short: bool,
 }

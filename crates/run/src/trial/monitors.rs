@@ -19,8 +19,8 @@ pub enum MonitorKind {
     Other,
 }
 
-/// Threads that wait for a lock of their language runtime. Only the stacks show a wait for such a lock, because the
-/// kernel sees a separate futex per thread.
+/// Threads that wait for a lock of their language runtime. Only the stacks show that a thread waits for a lock of its
+/// language runtime, because the kernel has a separate futex for each thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -1,4 +1,4 @@
-//! Figures of the network paths of QUIC connections. The kernel knows nothing about these connections, so the generator
+//! Figures of the network paths of QUIC connections. The kernel knows nothing about QUIC connections, so the generator
 //! itself counts.
 
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 
 /// Figures of the paths of all QUIC connections of a load, each taken when the connection ended, or at the end of the
-/// load. Times and windows are means over the connections. All figures are those of the generator's side.
+/// load. Times and windows are means over the connections. All figures come from the generator's side of the
+/// connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

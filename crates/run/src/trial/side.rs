@@ -18,8 +18,8 @@ pub struct Side {
     pub machine: String,
     /// Processes of this side, as instances of process counters (`nginx:1234`).
     pub processes: Vec<String>,
-    /// Upstream services that the server may wait for. The recording contains the counters of these services, but
-    /// `processes` does not contain their processes.
+    /// Upstream services that the server may wait for. The recording contains the counters of the upstream services,
+    /// but `processes` does not contain their processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<crate::Upstream>,
     /// Sampled threads of the processes and of the upstream services; absent if loadline sampled no threads.

@@ -1,20 +1,20 @@
-//! Recognizes servers that close connections without announcing it. On each connection that such a server closed, the
-//! next request fails.
+//! Recognizes servers that close connections without announcing it. If a server closes a connection without announcing
+//! it, the next request on the connection fails.
 
 use crate::{ErrorKind, FailureKind, Tally, Trial};
 
-/// Minimum number of connections for a conclusion about silent closes. With fewer connections, the mean number of
-/// answers per connection is too uncertain for a conclusion.
+/// Minimum number of connections for a conclusion about silent closes. With fewer than `MIN_CONNECTIONS` connections,
+/// the mean number of answers per connection is too uncertain for a conclusion.
 const MIN_CONNECTIONS: u64 = 20;
 /// Minimum number of successive connections per client. Even two restarts of the server give each client only three
 /// successive connections, so restarts alone do not reach this minimum.
 const GENERATIONS: f64 = 4.0;
-/// Minimum share of all connections that must have ended, 0 to 1. With servers that close silently, the measured share
-/// was above 0.99, because only the last connection of each client stays open.
+/// Minimum share of all connections that must have ended, 0 to 1. With servers that close silently, more than 0.99 of
+/// the connections had ended, because only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 /// Maximum scatter of the number of answers per lost connection. With this scatter or less, loadline concludes that the
 /// server closes connections after a fixed number of answers. The scatter is the standard deviation divided by the
-/// mean. If all lost connections had equal numbers of answers, the scatter is 0. The scatter is 1 or more for a server
+/// mean. The scatter is 0 if all lost connections had the same number of answers. The scatter is 1 or more for a server
 /// that drops each request with a fixed probability, because the number of answers is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 
@@ -29,9 +29,9 @@ pub enum SilentCloses {
 }
 
 impl Trial {
-    /// Returns the rule by which the server closes its connections without announcing it. A rule exists if nearly all
-    /// connections ended without an announcement, and each end left a request without an answer. Returns `None` if no
-    /// such rule is found, and for servers that refused connects.
+    /// Returns the rule by which the server closes its connections without announcing it. The function returns a rule
+    /// if nearly all connections ended without an announcement, and each end left a request without an answer. Returns
+    /// `None` if no rule by which the server closes connections is found, and for servers that refused connects.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
         let errors = |kind| tally.errors.count(kind);
@@ -55,8 +55,8 @@ impl Trial {
         (answers >= 0.5).then_some(SilentCloses::AfterAnswers(answers))
     }
 
-    /// Returns the reason of the first failure of this kind; `None` if no such request failed, or if the reason is
-    /// unknown.
+    /// Returns the reason of the first failure of one kind; `None` if there was no failure of this kind, or if its
+    /// reason is unknown.
     pub fn first_reason(&self, kind: ErrorKind) -> Option<&str> {
         let first = self.first_failures.iter().find(|first| first.kind == FailureKind::Error(kind))?;
         Some(first.reason.as_str()).filter(|reason| !reason.is_empty())

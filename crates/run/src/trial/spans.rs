@@ -43,7 +43,7 @@ pub struct SpanSum {
 }
 
 impl SpanSum {
-    /// Returns the self time of all these spans together, microseconds.
+    /// Returns the total self time of all spans with this service and name, microseconds.
     pub fn total_us(&self) -> f64 {
         self.self_us * self.count as f64
     }

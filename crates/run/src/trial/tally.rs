@@ -31,23 +31,23 @@ pub struct Tally {
     pub status: BTreeMap<String, u64>,
     /// Number of failures of each kind.
     pub errors: Errors,
-    /// Number of requests that were due according to the plan. The number equals `sent` unless the generator fell
-    /// behind, or connections failed.
+    /// Number of requests that were due according to the plan. The number of due requests equals `sent` unless the
+    /// generator fell behind, or connections failed.
     pub due: u64,
     /// Number of requests without a response when the drain ended.
     pub unanswered: u64,
     /// Number of connections that the client considered established but that never got a response. SYN cookies on the
-    /// server are one possible cause of such connections.
+    /// server are one possible cause of connections that never get a response.
     pub phantom: u64,
     /// Number of idle connections that the server closed.
     pub closed_by_server: u64,
-    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). After such a
-    /// close, the TIME_WAIT state is on the client's host.
+    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). After a close by
+    /// the client, the TIME_WAIT state is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
     /// Number of connections that the server closed just as the client sent requests on them, after an idle time or
-    /// after some number of answers. `resent` counts the idempotent requests on these connections; the other requests
-    /// are failures.
+    /// after some number of answers. On connections closed in this way, `resent` counts the idempotent requests; all
+    /// other requests are failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
     /// Number of connections that the server ended while they had requests without any byte of an answer.
@@ -56,8 +56,9 @@ pub struct Tally {
     /// Number of answers that arrived on the connections in `lost_connections`, summed over these connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. With an
-    /// equal mean, a fixed number of answers per connection gives a smaller sum than a random number.
+    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. For an
+    /// equal mean, this sum is smaller if every connection gets the same number of answers than if the numbers are
+    /// random.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.
@@ -65,12 +66,12 @@ pub struct Tally {
     /// Number of bytes read from sockets.
     pub bytes_received: u64,
     /// Number of bytes of responses among `bytes_received`, without TLS and framing (HTTP/2: bodies only). Received
-    /// bytes that this number does not include are overhead.
+    /// bytes that `answer_bytes` does not include are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
-    /// Number of times that the generator opened no connection although open-loop requests waited. The reason was that
-    /// many connects were already in progress, or that the pool was large enough by Little's law. Opening a connection
-    /// for each waiting request would flood the server with connects.
+    /// Number of times that the generator opened no connection although open-loop requests waited. The generator opens
+    /// no connection if many connects are already in progress, or if the pool is large enough by Little's law. Opening
+    /// a connection for each waiting request would flood the server with connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Number of connections in an open loop's pool that later turned out to be unnecessary.
@@ -118,8 +119,8 @@ pub struct Tally {
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub early_requests: u64,
     /// Number of requests that were sent in early data and again after the handshake, because the server rejected the
-    /// early data or answered with status 425 (Too Early). Their response times include both. `sent` counts such a
-    /// request only once.
+    /// early data or answered with status 425 (Too Early). The response time of a request that was sent twice includes
+    /// both attempts. `sent` counts a request that was sent twice only once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub early_resent: u64,
     /// Number of handshake bytes among `bytes_sent`. Requests in early data count as handshake bytes.
@@ -232,8 +233,8 @@ impl Errors {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// The server's host refused the connect with a reset. For a unix socket, this means that nothing listens, or that
-    /// the queue of the listener is full.
+    /// The server's host refused the connect with a reset. A refused connect to a unix socket means that nothing
+    /// listens, or that the queue of the listener is full.
     ConnectRefused,
     /// The connect timed out. S-Clients close the connection after their timeout T and open another connection.
     ConnectTimeout,
@@ -266,7 +267,7 @@ pub enum ErrorKind {
     /// The server closed a connection just as the client sent a request on it. The client did not send the request
     /// again, because the request is not idempotent, or was already sent again too often.
     KeepAliveRace,
-    /// A system call failed for another reason.
+    /// A system call failed for a reason that no other kind of failure names.
     Other,
 }
 

@@ -16,8 +16,8 @@ pub enum TaskState {
     Runnable,
     /// The task waits for a mutex.
     Lock,
-    /// The task waits until a channel has room. Tasks wait in this way if a channel limits the number of concurrent
-    /// jobs, for example.
+    /// The task waits until a channel has room. Tasks wait for room if a channel limits the number of concurrent jobs,
+    /// for example.
     Send,
     /// The task waits for a message on a channel.
     Receive,

@@ -91,7 +91,7 @@ impl LowerBounds {
         Self(self.0 | 1 << figure as u8)
     }
 
-    /// Returns the figures in the set, which are lower bounds.
+    /// Returns all figures in this set of lower bounds.
     pub fn iter(self) -> impl Iterator<Item = SummaryFigure> {
         SummaryFigure::ALL.into_iter().filter(move |figure| self.contains(*figure))
     }

@@ -22,8 +22,8 @@ mod pairs {
     }
 }
 
-/// Times of requests without a good answer in a window. For each of these requests, the stored time is a lower bound of
-/// its response time.
+/// Times of requests without a good answer in a window. The stored time of a request without a good answer is a lower
+/// bound of its response time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

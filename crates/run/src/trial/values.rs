@@ -37,7 +37,8 @@ impl<T> Copy for ValueName<T> {}
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Stores whole numbers without a fraction. Equal numbers therefore have equal texts in the file.
+    /// Stores whole numbers without a fraction. Because whole numbers have no fraction, equal numbers have equal texts
+    /// in the file.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())

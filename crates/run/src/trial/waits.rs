@@ -10,8 +10,8 @@ use crate::skip_empty;
 /// the largest rows.
 pub const MAX_WAIT_ROWS: usize = 64;
 
-/// Maximum number of threads, and maximum number of functions, in the lists of a lock's holders. Only the largest row
-/// decides; the further rows show by how much.
+/// Maximum number of threads, and maximum number of functions, in the lists of a lock's holders. A conclusion needs
+/// only the largest row; the further rows show how much larger it is.
 pub const MAX_HOLDER_ROWS: usize = 4;
 
 /// Activity of a thread in one sample.
@@ -129,7 +129,7 @@ pub struct WaitProcess {
     /// Mean number of processes with this name.
     #[serde(with = "Figure")]
     pub processes: f64,
-    /// Mean number of threads of these processes.
+    /// Mean number of threads of all processes with this name.
     #[serde(with = "Figure")]
     pub threads: f64,
     /// Share of time in which the busiest thread ran or was ready to run, 0 to 1.
@@ -169,7 +169,7 @@ pub struct HolderThread {
     pub id: u32,
     /// Number of readings in which this thread held the lock.
     pub readings: u64,
-    /// Share of these readings in all readings with a known holder, 0 to 1.
+    /// Share of the readings in which this thread held the lock, in all readings with a known holder, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -185,7 +185,7 @@ pub struct HolderFunction {
     pub function: String,
     /// Number of stacks in which a holder had this activity in this function.
     pub stacks: u64,
-    /// Share of these stacks in all stacks of holders with this activity, 0 to 1.
+    /// Share of the stacks with this function in all stacks of holders with this activity, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -217,18 +217,19 @@ pub struct FutexProfile {
     #[serde(with = "Figure")]
     pub contended: f64,
     /// Share of the rounds with a waiting thread, 0 to 1, in which none of the other threads that use the futex was
-    /// active. For a lock, this share is near 0: while threads wait, another thread holds the lock and is active.
+    /// active. For a lock, the share of such rounds is near 0: while threads wait, another thread holds the lock and is
+    /// active.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. The number
-    /// includes active threads that ended before a sample saw them wait.
+    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. The mean
+    /// also counts active threads that ended before any sample found them waiting.
     #[serde(with = "Figure")]
     pub active: f64,
     /// Share of the readings of the futex in which its owner was known, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
-    /// Activities of the owner, the most frequent first. If the futex never had a known owner, these are the activities
-    /// of active threads that use the futex.
+    /// Activities of the owner, the most frequent first. If the futex never had a known owner, the list has the
+    /// activities of active threads that use the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
     /// Number of readings from which `holders` was computed; 0 if unknown.
@@ -325,11 +326,11 @@ pub struct WaitProfile {
     /// Number of thread samples.
     pub samples: u64,
     /// CPU time that the sampling took per second, in CPUs, without `setup_cpu_s`. In runs of older versions, the
-    /// figure includes that time.
+    /// figure includes `setup_cpu_s`.
     #[serde(with = "Figure")]
     pub cpu: f64,
-    /// CPU time for reading the symbols and the debug information of the programs, seconds. Each file is read once, for
-    /// samplings of any length.
+    /// CPU time for reading the symbols and the debug information of the programs, seconds. Each program file is read
+    /// once, however long the sampling lasts.
     #[serde(skip_serializing_if = "crate::skip_empty::is_zero", with = "Figure")]
     pub setup_cpu_s: f64,
     /// Sampled processes. The process with the most threads comes first.

@@ -28,8 +28,8 @@ pub enum AgentSpec {
         /// True to start as soon as possible, without waiting for [`crate::AgentCommand::Start`].
         #[serde(default)]
         at_once: bool,
-        /// Contents of the files named in the plan, by path, in base64. The task includes the contents of these files,
-        /// because the agent may run on another host.
+        /// Contents of the files named in the plan, by path, in base64. The task includes the contents of the plan's
+        /// files, because the agent may run on another host.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
         /// True to add [`TickDetail`] to some ticks, for a live display.
@@ -46,9 +46,9 @@ pub enum AgentSpec {
     Serve {
         /// Settings of the server.
         plan: ServePlan,
-        /// True if the conductor (the loadline process that the user started) is on another host. If so, the agent also
-        /// ends if it gets no input for a time, because the connection may be broken. A server on the conductor's own
-        /// host keeps running, because the conductor may only be suspended.
+        /// True if the conductor (the loadline process that the user started) is on another host. If the conductor is
+        /// on another host, the agent also ends if it gets no input for a time, because the connection may be broken. A
+        /// server on the conductor's own host keeps running, because the conductor may only be suspended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
@@ -56,7 +56,7 @@ pub enum AgentSpec {
     Command {
         /// Command for the shell.
         shell: String,
-        /// True if the parent process is another agent, which has the same task. If one of the two agents is killed,
+        /// True if the parent process is another agent, which has the same task. If one of these two agents is killed,
         /// the other agent ends the processes of the server.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
@@ -68,7 +68,7 @@ pub enum AgentSpec {
     Ask {
         /// Question to answer.
         question: ServerQuestion,
-        /// Load whose first request is sent.
+        /// Load plan. If the agent sends a request, it is the first request of this plan.
         plan: Box<LoadPlan>,
         /// Address of the server.
         addr: Address,
@@ -212,7 +212,7 @@ pub struct TickDetail {
     /// Response times so far, including the warm-up.
     pub responses: CoarseHist,
     /// Times until the failure of the requests that were never answered so far, including the warm-up. An agent of an
-    /// earlier version does not send them.
+    /// earlier version of loadline does not send these times.
     #[serde(skip_serializing_if = "CoarseHist::is_empty")]
     pub unanswered: CoarseHist,
 }
@@ -270,7 +270,7 @@ fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> B
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Maximum number of histograms per agent. An agent of this version sends fewer histograms.
+/// Maximum number of histograms per agent. An agent of this version of loadline sends fewer histograms than this.
 const MAX_HISTOGRAMS: usize = 24;
 /// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
@@ -289,12 +289,12 @@ pub struct LoadPart {
     pub measured_s: f64,
     /// Start of the measured window, seconds since the load began.
     pub measured_at_s: f64,
-    /// Delay of the window's start, seconds. The delay is positive if the command to start the window came too late.
+    /// Delay of the window's start, seconds. A positive delay means that the command to start the window came too late.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub late_s: f64,
     /// Planned requests in the measured window: the planned rate times the window's length, possibly with a fraction.
     pub offered: f64,
-    /// Number of requests in flight, integrated over the window, request-seconds. The concurrency is this integral
+    /// Number of requests in flight, integrated over the window, request-seconds. The mean concurrency is `in_flight_s`
     /// divided by the length of the window.
     pub in_flight_s: f64,
     /// CPU time of the generator's threads in the measured window, microseconds: first user time, then system time.
@@ -319,7 +319,7 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at one moment. At this moment, the server closed more connections than at any
+    /// Connections that the server closed at one moment. The server closed more connections at this moment than at any
     /// other moment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
@@ -338,12 +338,12 @@ pub struct LoadPart {
     /// `unanswered` holds the time until the failure of each failed request. `refused` holds the time until each answer
     /// with an unexpected status. `under_way` holds the ages of requests without a response at the end of the window.
     /// `carried_in` holds the ages of requests in flight at the start of the window. `under_way_begun` and
-    /// `carried_in_begun` hold those of these ages whose requests had received the first byte. With streams of events,
-    /// also `first_event` and `gap`.
+    /// `carried_in_begun` hold the ages of those requests in `under_way` and `carried_in` whose first byte had arrived.
+    /// With streams of events, also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Service times of requests without an answer in the measured window, counted from the send. The times are empty
-    /// if the generator sends every request when it is due.
+    /// Service times of requests without an answer in the measured window, counted from the send. The field is empty if
+    /// the generator sends every request when it is due.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
@@ -369,8 +369,8 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. Of each time, such as the length of the window, keeps the larger
-    /// one of the two values. Adds counts, sums and histograms.
+    /// Adds the results of another agent or thread. For times, such as the length of the window, keeps the larger value
+    /// of the two agents or threads. Adds counts, sums and histograms.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);

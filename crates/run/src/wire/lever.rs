@@ -15,8 +15,8 @@ pub struct SlotPlan {
     pub first_s: f64,
     /// Length of a slot, seconds.
     pub slot_s: f64,
-    /// Time at the start of each slot that is not measured, seconds. In this time, the queues that the previous slot
-    /// caused drain.
+    /// Time at the start of each slot that is not measured, seconds. At the start of a slot, the queues that the
+    /// previous slot caused drain.
     pub settle_s: f64,
     /// Number of slots in this plan.
     pub count: u32,
@@ -63,8 +63,8 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that the lever slows; if empty, the CPUs on which the processes in `pids` may run.
     pub cpus: Vec<u32>,
-    /// Length of a turn, nanoseconds; 0 means half a millisecond. In each turn, the lever takes its share of the CPU
-    /// once.
+    /// Length of a turn, nanoseconds; 0 means half a millisecond. In each period of this length, the lever takes its
+    /// share of the CPU once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that the lever takes; 0 means a quarter.

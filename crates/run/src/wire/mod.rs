@@ -25,7 +25,7 @@ use crate::{
     ColdPart, Incident, LeverCheck, LeverPart, LoadPart, Observed, Phase, Recording, ServerAnswer, Tick, WatchedHost,
 };
 
-/// Version of the protocol. Both ends must have the same version.
+/// Version of the protocol. The conductor and its agents must have the same version of the protocol.
 pub const WIRE_VERSION: u32 = 12;
 
 /// Maximum length of a line in bytes, except for lines that [`is_long_line`] accepts.
@@ -96,7 +96,7 @@ pub enum AgentCommand {
     /// New rate of an open loop, chosen by the user during the load. Loads other than open loops, and loads with
     /// planned stages, ignore this command.
     Rate {
-        /// Factor by which the planned rate is multiplied. The agent limits the factor to 0.001 to 1000.
+        /// Factor by which the planned rate is multiplied. The agent limits the factor to the range from 0.001 to 1000.
         factor: f64,
     },
     /// Switches a lever on or off between two measurements. After each switch, the lever agent answers with
@@ -122,7 +122,7 @@ pub enum AgentCommand {
     },
     /// Request to an observer for its newest samples, for a live display.
     Latest,
-    /// Request to an observer for its data so far. The observer continues after this request.
+    /// Request to an observer for its data so far. After its answer to this request, the observer continues to observe.
     SoFar,
     /// End of the trial for an observer, which then reports its data.
     Collect,

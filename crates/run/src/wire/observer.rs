@@ -1,5 +1,5 @@
-//! Task and results of an observer, as plain data. Because they are plain data, an observer can work in this process or
-//! in an agent on another machine.
+//! Task and results of an observer, as plain data. An observer can work in this process or in an agent on another
+//! machine, because its task and results are plain data.
 
 use serde::{Deserialize, Serialize};
 

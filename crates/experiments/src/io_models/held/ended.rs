@@ -19,8 +19,8 @@ pub(crate) struct Ended {
 impl Ended {
     /// Returns the descriptor limit as the reason, if the process came close to its limit of `limit` descriptors. The
     /// function also compares the number of accepted connections with `limit`. The connections of io_uring have no
-    /// descriptors, but fill a table that is as large as the descriptor limit. Their number shows when this table is
-    /// full.
+    /// descriptors, but fill a table that is as large as the descriptor limit. The number of accepted connections shows
+    /// when the table of io_uring is full.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");

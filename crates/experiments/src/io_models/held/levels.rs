@@ -1,12 +1,12 @@
 //! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. The first
-//! summary is the maximum of each gauge. The second summary is the value of all gauges at a moment at which the numbers
-//! of connections and threads did not change.
+//! summary is the maximum of each gauge. The second summary has the values of all gauges at a moment at which the
+//! numbers of connections and threads did not change.
 
 use run::{Instance, Recording};
 
 /// Time without a change in the number of connections or threads after which a process counts as quiet although
 /// connections wait in its accept queue, seconds. If the accept queue is empty, a process counts as quiet as soon as
-/// these two numbers do not change from one sample to the next.
+/// two successive samples have equal numbers of connections and threads.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges of a server process at one time, or the maximum of each gauge.
@@ -24,9 +24,9 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// Gauges of a process: in the first sample (`rest`), the maximum of each (`most`), and in a sample of a quiet process
-/// (`still`). While connections arrive, the numbers of threads and connections do not match, because they are read at
-/// different moments.
+/// Gauges of a process in its first sample (`rest`), their largest values (`most`), and the gauges in a sample at which
+/// the process was quiet (`still`). While connections arrive, the numbers of threads and connections do not match,
+/// because they are read at different moments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,
@@ -39,8 +39,9 @@ pub(super) struct Looks {
 
 impl Looks {
     /// Summarizes all samples of a process and its listening socket. Samples without the number of accepted connections
-    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If the gauge has no
-    /// previous value either, the sample is left out, except that a missing number of descriptors counts as 0.
+    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If a missing gauge
+    /// has no previous value, the sample is left out. A missing number of descriptors without a previous value counts
+    /// as 0.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));

@@ -8,9 +8,9 @@ use run::{Bottleneck, LimitedBy, Run, Trial};
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Minimum share of the offered load that a server must handle, to count as handling all of it. This share is below 1,
-/// because the number of messages in the measured window varies a little. If a server handles more than 1 / `SERVED` of
-/// the offered load, it is working off a backlog, so something must have limited it earlier.
+/// Minimum share of the offered load that a server must handle, to count as handling all of it. The minimum is below 1,
+/// because the number of messages in the measured window varies a little. A server that handles more than 1 / `SERVED`
+/// of the offered load works off a backlog, so it was at a limit before.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict that counts as sure.
 const SURE: f64 = 0.6;

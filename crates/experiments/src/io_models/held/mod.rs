@@ -56,7 +56,7 @@ impl HeldResources {
     }
 
     /// Returns the gauges of each process at a moment at which its numbers of connections and threads did not change.
-    /// Returns `None` if these numbers of some process changed all the time.
+    /// Returns `None` if the numbers of connections and threads of some process changed all the time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
@@ -87,8 +87,8 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
 }
 
 /// Stores the numbers of threads and of held connections, and the memory per connection, for a server on another host.
-/// All these values come from the counts that the server itself reports. If the server held fewer connections than
-/// attempted, returns the reason. Returns `None` if the server reported no counts.
+/// The numbers of threads and connections, and the memory, come from the counts that the server itself reports. If the
+/// server held fewer connections than attempted, returns the reason. Returns `None` if the server reported no counts.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;

@@ -49,7 +49,8 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
     // With more than [`MAX_BOXES`] services, the client, the server and the services on a path to a full resource take
-    // precedence. Services without this precedence get the remaining boxes, in the order of their indices.
+    // precedence. After the services with precedence, the other services get the remaining boxes, in the order of their
+    // indices.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();

@@ -44,10 +44,10 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
 }
 
 /// Levers (ways to slow a resource in the experiment) that slow only the client. For the client, the chain shows the
-/// largest share of throughput that one of these levers explains.
+/// largest share of throughput that any lever in this list explains.
 const CLIENT: &[&str] = &["client-cpu"];
-/// Levers that slow only the server. For the server, the chain shows the largest share of throughput that one of these
-/// levers explains.
+/// Levers that slow only the server. For the server, the chain shows the largest share of throughput that any lever in
+/// this list explains.
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
 /// Returns the client or the server as a service of the chain.

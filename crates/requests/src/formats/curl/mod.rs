@@ -128,8 +128,8 @@ fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptio
 /// An option, and its value if both are in the same word.
 type GivenOption<'a> = (OptionEffect, Option<&'a [u8]>);
 
-/// Returns the options of one word: one long option, one or more options of one letter, or a URL. If the word contains
-/// the value of an option, the value is returned, too.
+/// Returns the options of one word: one long option, one or more options of one letter, or a URL. If the word of the
+/// command line contains the value of an option, the value is returned, too.
 fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     let bytes = word.bytes.as_slice();
     if let Some(long) = bytes.strip_prefix(b"--") {
@@ -158,7 +158,7 @@ fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     Ok(all)
 }
 
-/// Returns a value that must be text, such as a header. The error says that the value is not UTF-8.
+/// Returns a value that must be text, such as a header. If the value is not UTF-8, returns an error.
 fn text<'a>((at, bytes): Value<'a>) -> Result<&'a str, PlacedError> {
     std::str::from_utf8(bytes).map_err(|_| (at, format!("{} is not UTF-8", shown(&String::from_utf8_lossy(bytes)))))
 }

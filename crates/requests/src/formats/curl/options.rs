@@ -30,10 +30,11 @@ pub(super) enum OptionEffect {
     Ignored,
     /// No effect on the request; takes a value.
     IgnoredWithValue,
-    /// The option has an effect that loadline does not imitate. The text describes this effect to the user.
+    /// The option has an effect that loadline does not imitate. The text describes the effect of the option to the
+    /// user.
     Remark(&'static str),
-    /// The option takes a value, and has an effect that loadline does not imitate. The text describes this effect to
-    /// the user.
+    /// The option takes a value, and has an effect that loadline does not imitate. The text describes the effect of the
+    /// option to the user.
     RemarkWithValue(&'static str),
     /// A multipart form (`-F`), which is not supported.
     Form,

@@ -25,7 +25,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 };
 
 /// Returns true if the whole text is one JSON object, and the value of its key `log` is an object with the key
-/// `entries`. The key `log` need not be the first.
+/// `entries`. The key `log` need not be the first key of the object.
 fn has_log(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Probe {

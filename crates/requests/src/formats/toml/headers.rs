@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 
-/// Headers of a request. They are a table, or a list of pairs if a name occurs twice.
+/// Headers of a request. In the TOML file, headers are a table, or a list of pairs if a name occurs twice.
 #[derive(Default)]
 pub(super) struct Headers(Vec<(String, String)>);
 
@@ -17,7 +17,7 @@ impl Headers {
 /// Maximum number of characters of a wrong header in an error message.
 const MAX_QUOTED_CHARS: usize = 60;
 
-/// One header in a list: a list of two texts. Errors show how to write it.
+/// One header in a list: a list of two texts. An error about a header in a list shows how to write the two texts.
 struct Pair(String, String);
 
 impl<'de> Deserialize<'de> for Pair {

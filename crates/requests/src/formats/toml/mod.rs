@@ -162,7 +162,7 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     Ok(split)
 }
 
-/// Writes a set of requests as TOML. Reading the written TOML gives the same set.
+/// Writes a set of requests as TOML. Reading the written TOML gives the same set of requests.
 pub fn to_toml(set: &RequestSet) -> String {
     let quoted = |text: &str| toml::Value::String(text.into()).to_string();
     let mut out = String::new();
@@ -212,7 +212,7 @@ pub fn to_toml(set: &RequestSet) -> String {
 }
 
 /// Returns true if a request contains text that looks like a placeholder. If the saved file lacked the key `verbatim`,
-/// loadline would replace this text when it reads the file.
+/// loadline would replace the placeholder when it reads the file.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)

@@ -76,11 +76,13 @@ pub(super) const ROWS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
-    // The counters `listen.accepted` and `listen.waiting` are read only if an experiment needs them. To read these two
-    // counters, the kernel must describe each connection, which takes long with many connections.
+    // The counters `listen.accepted` and `listen.waiting` are read only if an experiment needs them. For
+    // `listen.accepted` and `listen.waiting`, the kernel must describe each connection, which takes long with many
+    // connections.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
-    // Values of TCP_INFO from a sample of this side's connections. The instance of these counters has an empty name.
+    // Values of TCP_INFO from a sample of this side's connections. For counters of sampled connections, the name of the
+    // instance is empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     sampled("connection.rtt", Microseconds, "tcp_info rtt: smoothed round-trip time, mean"),
     sampled("connection.cwnd", Count, "tcp_info snd_cwnd: congestion window in segments, mean"),

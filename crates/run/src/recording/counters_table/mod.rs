@@ -34,7 +34,7 @@ const fn joined() -> [CounterSpec; COUNT] {
     all
 }
 
-/// Kinds of instances that the probe does not read. The media of testbeds and loadline's reference servers export the
+/// Kinds of instances that the probe does not read. The media of testbeds and loadline's reference servers export
 /// counters of these kinds themselves.
 pub const EXPORTED: &[&str] = &["Medium", "Records", "Server"];
 

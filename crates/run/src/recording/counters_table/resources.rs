@@ -146,7 +146,7 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),
     c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes without a large buffer, split"),
-    // The server of an experiment counts these values itself.
+    // The server of an experiment counts the values of the kind `Server` itself.
     c("server.connections", "Server", Count, Gauge, "open connections that the server accepted"),
     c("server.threads", "Server", Count, Gauge, "threads that serve requests"),
     c("server.bytes_in", "Server", Bytes, Cumulative, "bytes that the server read from sockets"),

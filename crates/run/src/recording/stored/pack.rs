@@ -79,7 +79,7 @@ impl<'a> Packer<'a> {
         })
     }
 
-    /// Returns the index of the group for these columns, and adds the group if it is new. The first values of a new
+    /// Returns the index of the group for the given columns, and adds the group if it is new. The first values of a new
     /// group become its start values.
     fn group(&mut self, columns: &[Present<'a>], values: &[Vec<f64>]) -> usize {
         let instances: Vec<usize> = columns.iter().map(|(column, _)| self.instance(&column.instance)).collect();
@@ -119,7 +119,8 @@ fn values(column: &Column, rows: &[usize]) -> Vec<f64> {
     rows.iter().filter_map(|row| column.values.get(*row).copied().flatten()).collect()
 }
 
-/// Sets of samples that have values in a column, each with its number. The set with number 0 contains all samples.
+/// Sets of samples that have values in a column, each with its number. The set of samples with number 0 contains all
+/// samples.
 struct RowSets(HashMap<Vec<usize>, usize>);
 
 impl RowSets {

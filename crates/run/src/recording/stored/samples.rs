@@ -21,8 +21,8 @@ pub(crate) enum Samples {
 }
 
 impl Samples {
-    /// Stores the values of a column as differences between successive values, if these differences are exact. If the
-    /// differences are not exact, stores the values themselves.
+    /// Stores the values of a column as differences between successive values, if these differences are exact. If
+    /// differences between the values are not exact, stores the values themselves.
     pub(super) fn store(values: &[f64], start: f64) -> Self {
         let stored = Self::differences(values, start);
         let same = |stored: &Self| stored.values(start, values.len()).is_some_and(|read| read == values);
