@@ -34,8 +34,8 @@ fn ended_us(pid: u32) -> Option<f64> {
     Some(ticks? / sys::param::clock_ticks_per_second() as f64 * 1e6)
 }
 
-/// Runs `work`. Returns its result, and the CPU time in microseconds of the child processes that `work` started and
-/// waited for.
+/// Runs `work`. Returns the result of `work`, and the CPU time in microseconds of the child processes that `work`
+/// started and waited for.
 pub(crate) fn of_children<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let before = sys::usage::children_cpu_us()?;
     let value = work()?;

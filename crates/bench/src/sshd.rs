@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::programs::{self, Server};
 
-/// The private sshd. Dropping this value ends the private sshd.
+/// The sshd that only this benchmark uses. Dropping this value ends the private sshd.
 pub(crate) struct Sshd {
     _server: Server,
     /// The ssh command that connects to this sshd, without the host name.

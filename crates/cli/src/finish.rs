@@ -78,7 +78,8 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
-        // Each trial was already saved when it ended, unless the disk was full. This call saves the conclusions, too.
+        // Each trial was already saved when it ended, unless the disk was full. The call of `save` below stores the
+        // conclusions, too.
         dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;

@@ -191,7 +191,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
 }
 
 /// Makes a link point to a directory next to it, in one atomic step. An older version of loadline stored runs in a
-/// directory with the link's name. If such a directory exists, this function renames it first.
+/// directory with the link's name. If a directory with the link's name exists, this function renames the directory
+/// first.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());

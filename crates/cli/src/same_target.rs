@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use run::{Address, UrlParts};
 
-/// Returns a warning if two URLs are one target: the same path at the same address. `at` has the address of each URL,
-/// if it is known. Different host names at one address may be different servers behind one proxy.
+/// Returns a warning if two URLs are one target: the same path at the same address. `at` contains the address of each
+/// URL, if it is known. Different host names at one address may be different servers behind one proxy.
 pub(crate) fn warning(urls: [&str; 2], at: [Option<Address>; 2]) -> Option<String> {
     let [a, b] = urls.map(UrlParts::parse);
     let path = |url: &UrlParts<'_>| if url.path.is_empty() { "/".to_owned() } else { url.path.to_owned() };

@@ -1,4 +1,5 @@
-//! The screen during a run. On a terminal, a bar shows the latest step. With --verbose, each step gets its own line.
+//! The screen during a run. On a terminal, a progress bar shows the latest step. With --verbose, each step gets its own
+//! line.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};

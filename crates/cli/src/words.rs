@@ -14,7 +14,7 @@ const COLUMNS: usize = 80;
 /// Maximum number of lines of a screen.
 const LINES: usize = 42;
 
-/// IDs of the planted runs whose complete screens the file contains.
+/// IDs of the artificial runs whose complete screens the file contains.
 const SCREENS: [&str; 3] = ["server-cpu", "not-saturated", "unknown"];
 
 /// Command lines that loadline refuses before it measures anything.

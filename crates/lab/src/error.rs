@@ -9,7 +9,7 @@ pub enum LabError {
     Target {
         /// Target as the user wrote it.
         target: String,
-        /// Problem and remedy.
+        /// Reason for the failure, and its remedy.
         why: String,
     },
     /// The test request, sent before any load, showed that the target cannot be measured.
@@ -17,7 +17,7 @@ pub enum LabError {
     Preflight {
         /// Target as the user wrote it.
         target: String,
-        /// Problem and remedy.
+        /// Reason for the failure, and its remedy.
         why: String,
     },
     /// The server sent answers without requests during the load, so its throughput and latency cannot be measured.
@@ -33,7 +33,7 @@ pub enum LabError {
     Agent {
         /// Name of the agent.
         name: String,
-        /// Problem and remedy.
+        /// Reason for the failure, and its remedy.
         why: String,
     },
     /// An agent was not ready in time.
@@ -92,7 +92,7 @@ pub enum LabError {
     SetUp {
         /// Step that failed.
         what: String,
-        /// Problem and remedy.
+        /// Reason for the failure, and its remedy.
         why: String,
     },
 }

@@ -79,7 +79,8 @@ fn intervals_hold_the_capacity(runs: &[Run]) {
     let budget_s = runs[0].plan.search.budget_s;
     println!("{budget_s} s, {seeds} runs: bias {bias:+.3}, half an interval {half:.3}, {held} hold the exact capacity");
     assert!(bias.abs() < 0.03, "{all:.3?}");
-    // With few runs, the share of intervals may be lower by chance: by two standard deviations of a binomial count.
+    // With few runs, fewer intervals may contain the capacity by chance: the allowed share is lower by two standard
+    // deviations of a binomial count.
     let chance = if (seeds as u64) < HUNDRED { 2.0 * (0.93 * 0.07 / seeds as f64).sqrt() } else { 0.0 };
     assert!(held as f64 / seeds as f64 >= 0.93 - chance, "{held} of {seeds}: {all:.3?}");
 }

@@ -66,7 +66,7 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
 }
 
 /// Parses a time of at most 60 s, such as `50ms`, `0.2s` or `10us`. A number without a unit means milliseconds. Returns
-/// nanoseconds.
+/// the time in nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()

@@ -1,4 +1,4 @@
-//! Errors of testbeds. Each error text says which action failed and why. Most texts also say what to do.
+//! Errors of testbeds. Each error text says which action failed and why. Most error texts also say what to do.
 
 use std::io;
 

@@ -112,8 +112,8 @@ impl Testbed {
         written.map_err(setup(format!("set {key} to {value} in {host}"), advice))
     }
 
-    /// Returns the mechanism that moved a host's receive work to the CPUs that the spec names. If the work was not
-    /// moved, returns the reason. Returns `None` if the spec names no CPUs for the host.
+    /// Returns the mechanism that moved a host's receive work to the CPUs that the spec names. If the receive work was
+    /// not moved, returns the reason. Returns `None` if the spec names no CPUs for the host.
     pub fn steered(&self, host: &str) -> Option<&Steered> {
         self.steered.get(host)
     }

@@ -15,7 +15,7 @@ const ADVICE: &str =
 /// Maximum time to wait until a link is active. The kernel may need more than a second, because it updates the states
 /// of links at most once per second (`linkwatch`).
 const LINKS_UP_WITHIN: Duration = Duration::from_secs(10);
-/// Time between two checks of the links.
+/// Time between two checks that the network links are up.
 const LINK_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Runs `ip` commands, one per line.
@@ -80,8 +80,8 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // An error means that the program has already ended. The program's error output, which the code below reads,
-        // says why.
+        // An error means that `ip` or `tc` has already ended. The code below reads the program's error output, which
+        // says why it ended.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;

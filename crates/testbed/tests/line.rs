@@ -64,8 +64,8 @@ fn each_direction_has_the_requested_delay() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // A process that loses its CPU receives a datagram late, but never early. The shortest round trip is therefore the
-    // most accurate.
+    // A process that loses its CPU receives a datagram late, but never early. Of several measured round trips, the
+    // shortest is the most accurate.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 

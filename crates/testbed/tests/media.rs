@@ -105,8 +105,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
     // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalls. If only a
-    // part of an interval is inside the measurement, the test counts the same part of its bytes. A stall makes this
-    // count of bytes inexact, so the tolerance grows with the longest stall.
+    // part of an interval is inside the measurement, the test counts the same part of its bytes. A stall of the machine
+    // makes the counted bytes inexact, so the tolerance grows with the longest stall.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

@@ -13,7 +13,7 @@ use testkit::has;
 
 /// Length of each measured period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods at full rate. These periods alternate with as many periods at half the rate.
+/// Number of periods at full rate. The test alternates these periods with as many periods at half the rate.
 const STRETCHES: usize = 10;
 
 /// Returns the rate of the busiest wire in one period, Mbit/s.
@@ -32,9 +32,8 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Returns two ratios for a medium. The first ratio is the rate at half speed divided by the full rate. The second
-/// ratio is the full rate in the second half of the test divided by the full rate in the first half. All rates are
-/// measured.
+/// Returns two ratios of the measured rates of a medium. The first ratio is the rate at half speed divided by the full
+/// rate. The second ratio is the full rate in the second half of the test divided by the full rate in the first half.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
@@ -84,8 +83,8 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // Frames that are already queued when the rate changes are still sent at the old rate. The queue is short, so only
-    // few frames are affected.
+    // Frames that are already queued when the rate changes are still sent at the old rate. The queue of the line is
+    // short, so only few frames are sent at the old rate.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 

@@ -17,8 +17,9 @@ const PACKETS: u64 = 20_000;
 /// Number of packets between two pauses, so few that they all fit into a CPU's queue.
 const PACKETS_PER_TURN: u64 = 200;
 
-/// Returns the number of packets that a CPU has received since boot, from `/proc/net/softnet_stat`. In this file,
-/// column 1 has the processed packets, column 2 the packets that a full queue dropped, and column 13 the CPU's number.
+/// Returns the number of packets that a CPU has received since boot, from `/proc/net/softnet_stat`. In
+/// `/proc/net/softnet_stat`, column 1 has the processed packets, column 2 the packets that a full queue dropped, and
+/// column 13 the CPU's number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));

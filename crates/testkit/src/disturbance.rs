@@ -15,7 +15,7 @@ pub const TEST_RUN_PID: &str = "LOADLINE_TEST_RUN_PID";
 
 /// Measures the CPU time of all programs except this test and its child processes. If the test runs beside other
 /// measuring tests (environment variable [`TEST_RUN_PID`]), these tests do not count as other programs, either. A test
-/// that runs beside others must therefore hold in spite of them.
+/// that runs beside others must therefore give the right result whatever CPU time the other tests use.
 #[derive(Debug)]
 pub struct OtherPrograms {
     begin: Instant,

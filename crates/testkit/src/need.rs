@@ -42,8 +42,8 @@ impl Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-/// Returns the value of `made`. If the machine lacks a requirement, skips the test and returns `None`. If the setup
-/// failed, fails the test.
+/// Returns the value in `made`, the result of a test's setup. If the machine lacks a requirement, skips the test and
+/// returns `None`. If the setup failed, fails the test.
 #[track_caller]
 pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     match made {
@@ -105,7 +105,7 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Returns false, and skips the test, if loadline's error output `said` shows that this machine cannot create a
+/// Returns false, and skips the test, if loadline's error output (`said`) shows that this machine cannot create a
 /// testbed. Returns true, without skipping the test, if the error output shows no failure to create a testbed.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {

@@ -57,8 +57,8 @@ impl Nginx {
 }
 
 /// Creates the hosts, and starts nginx on the host `server`. Also returns the lock that measuring tests take. While the
-/// lock is held, no other measuring test runs. Returns `None` if this machine lacks something that the hosts or nginx
-/// need.
+/// caller holds the returned lock, no other measuring test runs. Returns `None` if this machine lacks something that
+/// the hosts or nginx need.
 pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
     let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;
@@ -127,7 +127,7 @@ pub fn conductor(hosts: &SshHosts) -> u32 {
 }
 
 /// Finds the first entry of a list in which `key` has the value `is`, and returns the text under `then` in that entry.
-/// Returns an empty text if there is no such entry.
+/// Returns an empty text if no entry has `key` with the value `is`.
 pub fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);
     found.and_then(|one| one[then].as_str()).unwrap_or_default().into()

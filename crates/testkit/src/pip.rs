@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::{lock_file, program, skip};
 
-/// Returns the folder with these Python packages. Downloads them, unless an earlier call did. Returns `None` and skips
-/// the test if pip is missing or fails, for example without a network.
+/// Returns the folder with these Python packages. Downloads the packages, unless an earlier call downloaded them.
+/// Returns `None` and skips the test if pip is missing or fails, for example without a network.
 #[track_caller]
 pub fn pip_packages(test: &str, name: &str, packages: &[&str]) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();

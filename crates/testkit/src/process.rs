@@ -32,8 +32,8 @@ pub fn free_port() -> u16 {
 }
 
 /// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at the same time
-/// inherits a copy of the socket, until it executes its program. The inherited copy does not listen, so a test that
-/// waits for a server cannot mistake the copy for the server.
+/// inherits a copy of the socket, until it executes its program. The inherited copy of the socket does not listen, so a
+/// test that waits for a server cannot mistake the copy for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -100,7 +100,7 @@ pub fn kill(pids: &[u32]) {
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // In /proc/PID/stat, the start time is field 22. Field 2 is a name in parentheses, which may contain any character.
-    // So the fields are counted from the end of field 2.
+    // The code therefore counts the fields of the line from the end of field 2.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 

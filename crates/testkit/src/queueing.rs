@@ -93,8 +93,8 @@ pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
 /// from the queue's embedded Markov chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the
 /// bucket's rate.
 pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
-    // `arrivals` has the probability of n arrivals during one service time, for each n. `weights` has the probability
-    // of each state of the chain, relative to the state of an empty queue.
+    // `arrivals` contains the probability of n arrivals during one service time, for each n. `weights` contains the
+    // probability of each state of the queue, divided by the probability of an empty queue.
     let arrivals: Vec<f64> =
         (0..=burst).scan((-load).exp(), |p, n| Some(std::mem::replace(p, *p * load / f64::from(n + 1)))).collect();
     let mut weights = vec![1.0];
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn one_token_refuses_as_erlang_b_and_many_tokens_refuse_only_the_excess() {
-        // With room for one request, the queue is full for the share load / (1 + load) of the time. The distribution of
-        // the service times does not matter.
+        // With room for one request, the queue is full for the share load / (1 + load) of the time. This share does not
+        // depend on the distribution of the service times.
         assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
         assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
         assert!(bucket_refuses(50, 0.5) < 1e-9);

@@ -78,8 +78,8 @@ impl TwoHosts {
         Server { child, pid, addr }
     }
 
-    /// Starts a server with the flags `server`. Runs the loadline command `what` against this server on `client1`, and
-    /// returns the run.
+    /// Starts a server with the flags in `server`. Runs the loadline command `what` against this server on `client1`,
+    /// and returns the run.
     #[track_caller]
     pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
         let server = self.serve(server);

@@ -9,8 +9,8 @@ use run::{
     TENTH_S, Trial, Window,
 };
 
-/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. In this time, agents
-/// (generator processes) start, and a short drain takes place.
+/// Default time that a trial (one load) takes beyond its warm-up and its window, seconds. In this additional time,
+/// agents (generator processes) start, and a short drain takes place.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Period for which pauses are generated, as a multiple of the search's budget. A search never takes longer than three
 /// times its budget.
@@ -33,7 +33,8 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Returns the start and the end of each pause up to `until_s`. The pauses are in order and do not overlap.
+    /// Returns the start and the end of each pause up to `until_s`. The returned pauses are in order of time and do not
+    /// overlap.
     fn times(self, seed: u64, until_s: f64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x0070_a5e5);
         let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;

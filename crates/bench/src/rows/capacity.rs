@@ -41,8 +41,8 @@ fn find(rounds: usize) -> Result<CapacityRuns> {
     Ok(found)
 }
 
-/// Measures the coefficient of variation of the capacity, in percent. For comparison, the row's note has the
-/// coefficient of wrk's throughput.
+/// Measures the coefficient of variation of the capacity, in percent. For comparison, the row's note contains the
+/// coefficient of variation of wrk's throughput.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));

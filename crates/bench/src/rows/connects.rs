@@ -15,8 +15,8 @@ use crate::programs::{self, CLIENT_CPU};
 const DESCRIPTORS: &str = "10000";
 /// Range of source addresses of the load.
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries one after another, connections per second. Of these rates, the highest that httperf reaches
-/// is its result.
+/// Rates that httperf tries one after another, connections per second. httperf's result is the highest of these rates
+/// that it reaches.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
 /// Measures connection attempts per second.

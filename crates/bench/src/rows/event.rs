@@ -1,7 +1,7 @@
 //! Rows about the event API. Some rows measure how the time of a call grows with idle (cold) connections. Other rows
 //! measure the library's overhead, and the cost of an io_uring event relative to epoll. All rows use one run of the
-//! experiment `lab event-api`. The experiment itself measures the compared variants in turns. A row therefore measures
-//! nothing, but reads one result (check) of the experiment.
+//! experiment `lab event-api`. The experiment itself measures the compared variants in turns. A row of this file
+//! measures nothing itself, but reads one result (check) of the experiment.
 
 use std::process::Command;
 use std::sync::OnceLock;

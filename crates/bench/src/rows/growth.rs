@@ -1,6 +1,6 @@
-//! Cost of a request for different numbers of connections. In one curve, all connections carry requests (hot). The
-//! second curve is for idle connections (cold), which the test holds in addition to 64 active connections. Each curve
-//! shows the costs of loadline, of wrk and of the server.
+//! Cost of a request for different numbers of connections. In the first curve, all connections carry requests (hot).
+//! The second curve is for idle connections (cold), which the test holds in addition to 64 active connections. Each
+//! curve shows the costs of loadline, of wrk and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
 //! 14,000 connections, wrk runs in several processes, each of which connects to a different address of the server.

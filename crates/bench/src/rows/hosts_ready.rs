@@ -83,8 +83,8 @@ pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
 }
 
-/// Measures the time until a load starts through Slurm; each round gets a Slurm allocation of its own. The wait for the
-/// allocation does not count.
+/// Measures the time until a load starts through Slurm; each round gets a Slurm allocation of its own. The time does
+/// not include the wait for the Slurm allocation.
 fn own_slurm(rounds: usize) -> Result<Compared> {
     let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
     let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;

@@ -12,7 +12,7 @@ use crate::programs::{self, CLIENT_CPU};
 /// Content of `run.json`, which all rows share.
 static KEPT_RUN: Shared<String> = Shared::new();
 
-/// Returns the content of `run.json`. The first call conducts the run.
+/// Returns the content of `run.json`. The first call of this function conducts the run.
 fn kept(rounds: usize) -> Result<String> {
     KEPT_RUN.get_or_measure(rounds, || {
         let (nginx, dir) = (programs::nginx()?, tempfile::tempdir()?);

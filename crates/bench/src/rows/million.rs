@@ -19,8 +19,8 @@ fn held(rounds: usize) -> Result<Value> {
     HELD.get_or_measure(rounds, || {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-        // Exit status 1 means that a check of the experiment failed. The rows still use the result, because their goals
-        // show the failure, too.
+        // Exit status 1 means that a check of the experiment failed. The rows of this file still use the run's result,
+        // because their goals show the failure, too.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")

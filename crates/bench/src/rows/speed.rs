@@ -86,7 +86,7 @@ pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the duration of a clean build in seconds. The packages are already downloaded.
+/// Measures the duration of a clean build in seconds. The packages that the build needs are already downloaded.
 pub(crate) fn build(_rounds: usize) -> Result<Compared> {
     let dir = TempDir::new()?;
     let began = Instant::now();

@@ -107,8 +107,8 @@ pub(crate) fn postgres(rounds: usize) -> Result<Compared> {
     let missing = || SetupError::program("postgres");
     let server = Postgres::try_start(&["fsync=off"]).ok_or_else(missing)?;
     let pgbench = postgres_program("pgbench").ok_or_else(|| SetupError::program("pgbench"))?;
-    // `testkit` starts the server unpinned. PostgreSQL's processes that are forked later inherit the CPU that is set
-    // here.
+    // `testkit` starts the server without pinning it to a CPU. PostgreSQL's processes that are forked later inherit the
+    // CPU that is set here.
     let pin = ["-acp", &SERVER_CPU.to_string(), &server.pid().to_string()];
     programs::output(Command::new("taskset").args(pin))?;
     let script = server.dir.path().join("script.sql");

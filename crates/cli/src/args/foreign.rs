@@ -15,8 +15,8 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("compare", "connections", &['c'], &["concurrency", "vus"]),
 ];
 
-/// Tips for flags that loadline does not accept. Each row has the commands, the flags, and the tip. An empty list of
-/// commands means every command that generates load.
+/// Tips for flags that loadline does not accept. Each row contains the commands, their flags, and the tip for these
+/// flags. An empty list of commands means every command that generates load.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],

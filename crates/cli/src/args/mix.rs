@@ -268,7 +268,7 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
         ),
     };
     // The number of random arrivals may exceed its mean, so the check adds five standard deviations. The test request
-    // before the load uses a row, too.
+    // before the load uses a row of the data, too.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(

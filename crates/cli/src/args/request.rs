@@ -81,13 +81,13 @@ impl RequestArgs {
         switches.filter(move |(_, flag)| seen.insert(flag.name) && self.is_set(flag))
     }
 
-    /// Returns true if the user gave a flag. If the command does not have the flag, returns false.
+    /// Returns true if the user gave a flag. Returns false for a flag that the command does not have.
     fn is_given(&self, name: &str) -> bool {
         let has_flag = self.0.ids().any(|id| id.as_str() == name);
         has_flag && self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine)
     }
 
-    /// Returns true if the user gave a switch. If the command does not have the switch, returns false.
+    /// Returns true if the user gave a switch. Returns false for a switch that the command does not have.
     fn is_set(&self, flag: &Flag) -> bool {
         self.one::<bool>(flag).is_some_and(|given| *given)
     }

@@ -164,8 +164,8 @@ enum IfUndecided {
     Fail,
 }
 
-/// Returns the exit status of a comparison. If the new server died, the status is a failure. If the new server did not
-/// die, an interrupted comparison has its own status, whatever its outcome is.
+/// Returns the exit status of a comparison. If the new server died, the exit status is a failure. If the new server did
+/// not die, an interrupted comparison has the exit status of an interruption, whatever the comparison found.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
         _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,

@@ -1,4 +1,4 @@
-//! `loadline probe`: runs a scripted workload against a file or a record server.
+//! `loadline probe`: runs a scripted workload against a file, or against a server that stores records.
 
 use std::path::{Path, PathBuf};
 
@@ -47,8 +47,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(out) = &args.out {
         std::fs::write(out, outcome.text(usize::MAX)).with_context(|| format!("cannot write {}", out.display()))?;
     }
-    // On a terminal that is too narrow for the rows of the result, loadline splits the result into two tables. A file
-    // or a pipe gets one table.
+    // On a terminal that is too narrow for the rows of the result, loadline splits the result into two tables. If the
+    // output is a file or a pipe, loadline prints one table.
     let width = sys::terminal::width().unwrap_or(usize::MAX);
     let text = if args.json { serde_json::to_string(&outcome)? + "\n" } else { outcome.text(width) };
     output::print(&text)?;

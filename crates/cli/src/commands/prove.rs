@@ -78,9 +78,9 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Sets the load under which the experiment runs. The command line has precedence over the plan file. If the command
-/// line sets no load, and there is no plan file or its load is S-Clients, the load is a closed loop with the default
-/// number of clients.
+/// Sets the load under which the experiment runs. The command line has precedence over the plan file. Without a load on
+/// the command line, the load of the plan file is used. If there is no plan file either, or its load is S-Clients, the
+/// load is a closed loop with the default number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

@@ -165,8 +165,8 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Combines each setting in `all` with each amount, which `set` puts into the setting. If `amounts` is empty, returns
-/// the settings unchanged.
+/// Returns each setting in `all` with each amount in `amounts`; `set` changes a setting to an amount. If `amounts` is
+/// empty, returns the settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();

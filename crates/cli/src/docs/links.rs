@@ -114,7 +114,7 @@ fn slug(heading: &str) -> String {
 }
 
 /// Returns the path that a code span names, relative to the repository's root. The span has the form `crates/NAME/…`,
-/// `NAME/src/…` or `NAME/tests/…`, where NAME is a crate. Returns `None` for a code span of any other form.
+/// `NAME/src/…` or `NAME/tests/…`, where NAME is a crate. Returns `None` for a code span that is no path in a crate.
 fn source_path(span: &str) -> Option<String> {
     if span.contains([' ', '*', '{', '…']) || span.contains("NAME") {
         return None;

@@ -6,7 +6,7 @@ use crate::live::{Model, Shared, SideNow, Totals};
 #[derive(Debug)]
 pub(crate) struct Looks {
     shared: Shared,
-    /// Counts at the previous reading.
+    /// Counts of the whole run at the previous reading.
     before: Totals,
 }
 

@@ -1,5 +1,5 @@
-//! The vertical axis of a chart. The axis is linear from 0, or logarithmic. It has labels, and a line for the limit on
-//! the shown figure.
+//! The vertical axis of a chart. The axis is linear from 0, or logarithmic. The axis has labels, and a line for the
+//! limit on the shown figure.
 
 use report::{Unit, quantity};
 

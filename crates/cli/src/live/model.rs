@@ -36,7 +36,7 @@ pub(crate) struct Model {
     /// The newest complete moment (short period with its figures). `None` before the first complete moment of a step.
     pub(crate) moment: Option<Moment>,
     /// Median and 99th percentile of the response time in `moment`, microseconds. If too many requests were not
-    /// answered, only a lower bound is known.
+    /// answered, only lower bounds of the percentiles are known.
     pub(crate) percentiles: [TimeFigure; 2],
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,

@@ -18,7 +18,8 @@ pub(crate) struct CpuKinds {
 }
 
 impl CpuKinds {
-    /// Returns the shares from a side's newest samples, or `None` if there are fewer than two samples.
+    /// Returns the shares of CPU time from the newest samples of one side (client or server), or `None` if there are
+    /// fewer than two samples.
     pub(crate) fn of(side: &Side) -> Option<Self> {
         let times = side.recording.cpu_times("total", Window::ALL)?;
         let share = |us: f64| times.share_of(us).unwrap_or(0.0);

@@ -1,7 +1,7 @@
 //! An experiment must refute a verdict that follows from wrong counters. The test runs a real experiment on a server
 //! whose CPU is full. After the experiment, the test exchanges the counters of the client and the server in the stored
 //! run. From the exchanged counters, `judge` names the wrong side. The measured effects of the experiment's levers
-//! (temporary changes) must refute the wrong verdict.
+//! (temporary changes) must refute the verdict that names the wrong side.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,6 +1,6 @@
 //! Tests with programs from outside this project, each with one planted (deliberately added) cause of waiting or of CPU
-//! use. The first sentence of the verdict must name the planted cause. The programs' sources are in `inside/`. Packages
-//! are downloaded from public registries to `target/applications`.
+//! use. The first sentence of the verdict must name the deliberately added cause. The programs' sources are in
+//! `inside/`. Packages are downloaded from public registries to `target/applications`.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ mod servers;
 
 use servers::Server;
 
-/// A planted cause, which the verdict must name.
+/// A deliberately added cause, which the verdict must name.
 enum Planted {
     /// ID of a cause of waiting, and a part of the name of the lock, function or peer for which threads wait.
     Wait(&'static str, &'static str),
@@ -28,8 +28,8 @@ enum Planted {
     Without(&'static str),
 }
 
-/// Returns true if the run has the expected verdict or finding. For a planted cause, the verdict's sentence must begin
-/// with the finding that names this cause.
+/// Returns true if the run has the expected verdict or finding. For a deliberately added cause, the verdict's sentence
+/// must begin with the finding that names this cause.
 fn is_named(run: &Value, planted: &Planted) -> bool {
     let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default();
     let list = |name: &str| run["findings"][name].as_array().cloned().unwrap_or_default();
@@ -59,8 +59,8 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
     }
 }
 
-/// Runs `find` against a server, and checks that the verdict names the planted cause. Skips the check if other programs
-/// used CPU time during the run.
+/// Runs `find` against a server, and checks that the verdict names the known cause (`planted`). Skips the check if
+/// other programs used CPU time during the run.
 fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[&str], planted: &Planted) {
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();
@@ -108,7 +108,7 @@ applications! {
     haproxy_with_a_key_of_4096_bits: servers::haproxy, ["--new-connections", "--insecure"], Function(RSA);
 }
 
-/// Tests loadline's own server, in which the option plants the cause.
+/// Tests loadline's own server, in which `option` adds the cause that the verdict must name.
 fn check_own(binary: &std::path::Path, option: &str, planted: &Planted) {
     let mut command = Command::new(binary);
     command.args(["serve", "http", "--model", "blocking", "--option", option]);

@@ -1,6 +1,6 @@
 //! Tests of limits outside of the server: a link with a limited rate, a firewall that drops connects, and a CPU quota
 //! of the generator. A further test has a server that is too slow for many measurements. `find` must not be sure of any
-//! limit that the test did not plant.
+//! limit other than the limit that the test sets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -99,8 +99,8 @@ mod light {
     }
 
     /// All levers on the generator (temporary changes by an experiment) run in the generator's control group. The quota
-    /// of this control group therefore also throttles the thread of each lever. As a result, the thread of a lever
-    /// takes less CPU time from the generator than intended.
+    /// of the generator's control group therefore also throttles the thread of each lever. A throttled thread of a
+    /// lever takes less CPU time from the generator than intended.
     #[test]
     fn a_quota_of_the_generator_is_its_own_limit() {
         let (_alone, binary) = alone_with_release!("a quota of the generator");
@@ -112,8 +112,8 @@ mod light {
         is_right(&run, &["client-cpu"]);
     }
 
-    /// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for such
-    /// a slow server, an experiment must fit into the default budget.
+    /// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for a
+    /// server this slow (5.5 requests per second), an experiment must fit into the default budget.
     #[test]
     fn a_server_of_five_requests_a_second_gets_an_experiment() {
         let (_alone, binary) = alone_with_release!("a slow server");

@@ -1,6 +1,6 @@
 //! Tests of loads and failures that earlier versions of loadline misjudged. Examples are requests sent before earlier
 //! answers arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
-//! descriptors. A further example is a set of programs that fill the CPUs only together.
+//! descriptors. A further case is a set of programs that fill the CPUs only together.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,8 +21,8 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
 
 /// Each connection has sixteen requests in flight (pipelining). Without pipelining, this server completes only a third
 /// as many requests as with pipelining. The sweep (closed loops with more and more clients), the open loop and the
-/// experiment must all use pipelining. If one of them did not use pipelining, the capacity would come from two
-/// different loads.
+/// experiment must all use pipelining. If the sweep, the open loop or the experiment did not use pipelining, the
+/// capacity would come from two different loads.
 #[test]
 fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let test = "requests sent ahead";
@@ -47,8 +47,8 @@ fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     assert!(tried.iter().all(|rate| *rate > 0.3 * highest), "{tried:?} of {highest}");
 }
 
-/// A proxy, its upstream and the generator share two CPUs. None of the three processes fills a CPU by itself, but
-/// together they fill both CPUs.
+/// A proxy, its upstream and the generator share two CPUs. Neither the proxy nor its upstream nor the generator fills a
+/// CPU by itself, but together they fill both CPUs.
 #[test]
 fn cpus_that_three_processes_fill_together_are_the_limit() {
     let (_alone, binary) = alone_with_release!("CPUs full in sum");

@@ -1,7 +1,8 @@
 //! Tests of mistakes that earlier versions of loadline made on real servers. In one version, the report named a share
-//! of CPU time that no experiment had taken from the server. In another version, parts of a search used another load
-//! than the user requested. In another version, the verdict blamed the server for connects that another program had
-//! dropped. Only one of the two kinds of loops (closed and open) included the handshakes in its times.
+//! of CPU time that no experiment had taken from the server. In another version of loadline, parts of a search used
+//! another load than the user requested. In a third version of loadline, the verdict blamed the server for connects
+//! that another program had dropped. In a fourth version, only one of the two kinds of loops (closed and open) included
+//! the handshakes in its times.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -60,16 +61,16 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
-    // `said` is the share in the report. The share follows from the CPU's speed while the lever (a process that takes
-    // CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time. This
-    // small CPU time makes `said` differ slightly from the share in `given`.
+    // `said` is the share in the report. loadline computes `said` from the CPU's speed while the lever (a process that
+    // takes CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time.
+    // The CPU time that a lever takes while it is off makes `said` differ slightly from the share in `given`.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 
 /// With one connection per request, the user waits for the handshake of each connection. The times of both loops must
 /// include the handshake: the closed loop of the first part of `find`, and the open loop of the second part. If one
-/// loop left the handshake out, the response time without load, the knee and the default objective would be wrong for a
-/// load with one connection per request.
+/// loop left the handshake out, the response time without load would be wrong for a load with one connection per
+/// request. The knee and the default objective would then be wrong, too.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
     let test = "handshakes timed in closed and open loop";
@@ -89,7 +90,7 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
     // The search begins near the capacity, where requests queue. The median response time may be up to ten times the
-    // median without load. The factor of ten is the default limit of `find`.
+    // median without load. This factor of ten is also the default limit of `find` on the median response time.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");

@@ -1,5 +1,6 @@
-//! Tests of limits that the operating system sets, on real servers. `find` must name a CPU quota, a memory limit and a
-//! disk. These tests need the release binary, because their results depend on the relative speeds of client and server.
+//! Tests of limits that the operating system sets, on real servers. `find` must name the limit that each test sets: a
+//! CPU quota, a memory limit or a disk. These tests need the release binary, because their results depend on the
+//! relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -69,8 +70,8 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 /// Number of threads that access the disk at the same time. `find` uses at most this number of connections.
 const AT_ONCE: u32 = 16;
 /// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
-/// which the disk reads, a CPU has to do some work. With small pages, this work of the CPU would take nearly as long as
-/// the read itself on some disks.
+/// which the disk reads, a CPU has to do some work. With small pages, this work for all pages would take a CPU nearly
+/// as long as the read itself on some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -82,12 +83,13 @@ def memory():
 "#;
 
 /// Maximum share of a CPU that the disk work may take by itself. The rest of the server's work needs about as much CPU
-/// time as the disk work. If the disk work took a larger share, CPU and disk would become full at about the same load.
+/// time as the disk work. If the disk work took a larger share of the CPU, CPU and disk would become full at about the
+/// same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
     /// Returns a Python program that does only this disk work (`self`) for one second, without a server. The program's
-    /// argument is the file. The program prints the share of a CPU that the disk work took.
+    /// argument is the path of the file to work on. The program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(

@@ -76,8 +76,8 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
 }
 
 /// The user gives the ID of nginx's first process. nginx's worker processes belong to the server, too. An earlier
-/// version of loadline slowed only the first process, which never computes. From that, the earlier version of loadline
-/// concluded that the server's CPU was not the limit.
+/// version of loadline slowed only the first process, which never computes. Throughput did not follow, so the earlier
+/// version of loadline concluded that the server's CPU was not the limit.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");
@@ -94,9 +94,9 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
 }
 
 /// With an open loop, the experiment observes the response time (p50) instead of the throughput. The server must
-/// explain most of the response time, and the generator less than a quarter.
-/// The server computes for 1,000 µs per request. At 300 requests per second, half of the requests find it idle, so the
-/// rest of the median response time is the time of threads to wake up. No lever slows these wake-ups.
+/// explain most of the response time, and the generator less than a quarter. The server computes for 1,000 µs per
+/// request. At 300 requests per second, half of the requests find the server idle, so the rest of the median response
+/// time is the time of threads to wake up. No lever slows the waking of threads.
 #[test]
 fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");

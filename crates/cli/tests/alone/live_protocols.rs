@@ -8,7 +8,8 @@ use testkit::{OtherPrograms, Running, alone, binary, free_port};
 
 use crate::whole_find::find;
 
-/// The limit is planted: each request takes 1 ms of the server's only thread, so the capacity is below 1000 requests/s.
+/// The test sets the server's limit: each request takes 1 ms of the server's only thread, so the capacity is below 1000
+/// requests/s.
 #[test]
 fn http3_has_a_capacity_costs_and_a_verdict() {
     let _alone = alone();

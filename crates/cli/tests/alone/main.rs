@@ -1,6 +1,6 @@
-//! Tests whose results depend on measurements. While one of these tests runs, no other test may run on the machine,
-//! except for tests of modules `light`: they leave the CPUs mostly idle, so they run beside each other. `make verify`
-//! runs these tests.
+//! Tests whose results depend on measurements. While one of these tests runs, no other test may run on the machine.
+//! Tests of modules `light` are an exception: they leave the CPUs mostly idle, so they run beside each other.
+//! `make verify` runs these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;

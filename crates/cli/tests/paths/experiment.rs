@@ -3,7 +3,8 @@
 use testkit::{OtherPrograms, alone_with_release, bottleneck, json, num, serve, verdict};
 
 /// On a machine that other programs or other virtual machines use, the experiment may need more time than this test
-/// gives it. Its interval must then still contain the truth: the throughput of this server follows its CPU.
+/// gives it. Even if the time is too short, the experiment's confidence interval must contain the truth: the throughput
+/// of this server follows its CPU.
 #[test]
 fn slowing_a_computing_server_proves_its_cpu_limit() {
     let (_alone, binary) = alone_with_release!("proof of server-cpu");

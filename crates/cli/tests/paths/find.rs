@@ -6,8 +6,8 @@ use testkit::{alone_with_release, bottleneck, eventually, json, loadline, nginx,
 fn nginx_with_one_pinned_worker_is_limited_by_its_cpu_and_counts_agree() {
     let (_alone, binary) = alone_with_release!("nginx");
     // For an uncompressed file, nginx and the generator need about the same CPU time. To compress an answer, nginx
-    // needs about a hundred times as much CPU time as to send it uncompressed. With such answers, the CPU of nginx is
-    // clearly the bottleneck, even if the machine stalls.
+    // needs about a hundred times as much CPU time as to send it uncompressed. With compressed answers, the CPU of
+    // nginx is clearly the bottleneck, even if the machine stalls.
     let packed = "gzip on; gzip_types *; gzip_min_length 1; gzip_comp_level 6;";
     let Some(server) = nginx(1, packed, "") else { return skip("nginx", "nginx is not installed") };
     let mut random = fastrand::Rng::with_seed(1);
@@ -22,7 +22,7 @@ fn nginx_with_one_pinned_worker_is_limited_by_its_cpu_and_counts_agree() {
     let overloaded = run["trials"].as_array().unwrap().iter().any(|t| t["kind"] == "overload");
     assert!(overloaded || num(&capacity["failed_at"]) > 0.0, "no step past the capacity: {capacity:#}");
 
-    // nginx writes its log every 100 ms. The log is complete when it does not grow during a pause of 400 ms.
+    // nginx writes its log every 100 ms. nginx's log is complete when it does not grow during a pause of 400 ms.
     let logged = || {
         let log = std::fs::read_to_string(server.dir.path().join("access")).unwrap();
         log.lines().filter(|l| *l == "OK 200").count() as u64

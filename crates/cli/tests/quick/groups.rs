@@ -1,6 +1,7 @@
 //! Tests of server models that divide connections into groups, with one thread per group. The server has too few file
-//! descriptors left for its next group to start or to serve. The server must reset and report the connections of this
-//! next group, and must not leave them open without an answer. All groups that already serve connections must continue.
+//! descriptors left to start, or to serve, its next group of connections. The server must reset and report the
+//! connections that the next group should serve, and must not leave them open without an answer. All groups that
+//! already serve connections must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,9 +13,9 @@ use std::time::{Duration, Instant};
 use testkit::{Running, binary, free_port, has};
 
 /// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
-/// descriptor of the connection itself. In the first case, no descriptor is left for the group. In the second case, one
-/// descriptor is left, which the group's waker uses. In the third case, the descriptors suffice for the group's waker
-/// and its ring, but not for all events.
+/// descriptor of the connection itself. In the first of the three cases, no descriptor is left for the group. In the
+/// second of the three cases, one descriptor is left, which the waker of the group's thread uses. In the third of the
+/// three cases, the descriptors suffice for the group's waker and its ring, but not for all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,7 +29,7 @@ fn serve(model: &str, option: &str) -> Running {
     Running::start(command, port, dir)
 }
 
-/// Sends a byte. Returns `Ok` if the byte comes back, otherwise the kind of error with which the connection ended.
+/// Sends a byte. Returns `Ok` if the sent byte comes back, otherwise the kind of error with which the connection ended.
 fn exchange(stream: &mut TcpStream) -> Result<(), ErrorKind> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"x").map_err(|e| e.kind())?;
@@ -39,8 +40,8 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of groups that a server has. There may be two groups instead of one, if the connection that
-/// tested the server's start was still in the first group.
+/// Returns the number of threads of a server that each serve a group of connections. There may be two groups instead of
+/// one, if the connection that tested the server's start was still in the first group.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());

@@ -13,7 +13,8 @@ fn server(options: &[&str]) -> Running {
 
 const LOAD: [&str; 8] = ["--connections", "2", "--duration", "300ms", "--warmup", "0s", "--at-rest", "0"];
 
-/// The types come from reflection, from a proto file and from a descriptor set. The bytes on the wire are the same.
+/// The types come from reflection, from a proto file and from a descriptor set. With each of these sources of types,
+/// the bytes on the wire are the same.
 #[test]
 fn a_message_from_json_is_sent_with_types_of_each_source() {
     let server = server(&[]);
@@ -30,7 +31,8 @@ fn a_message_from_json_is_sent_with_types_of_each_source() {
         assert_eq!(run["trials"][0]["errors"], value!({}), "{more:?}");
         assert_eq!(run["plan"]["load"]["protocol"]["json"], more[0]);
         assert!(run["plan"]["load"]["protocol"].get("messages").is_none());
-        // A call has a frame for its headers, and one of 9 bytes for its message with a prefix of 5 bytes.
+        // A call sends one frame with its headers, and one frame with its message. The second frame adds 9 bytes of
+        // frame header and a prefix of 5 bytes to the message.
         num(&run["trials"][0]["bytes_sent"]) / total(&run, "sent") as f64
     };
     let reflected = sent(&[r#"{"name": "abcd"}"#]);

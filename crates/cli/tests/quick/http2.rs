@@ -10,7 +10,7 @@ use testkit::{Running, alone, binary, free_port, json, loadline, logged_by_nginx
 /// Size of the page, bytes.
 const PAGE: u64 = 50_000;
 
-/// nginx with HTTP/2 on a port without TLS, and on a port with TLS. Each line of nginx's log has the protocol, the
+/// nginx with HTTP/2 on a port without TLS, and on a port with TLS. Each line of nginx's log contains the protocol, the
 /// status and the number of the connection.
 struct Server {
     nginx: Running,
@@ -92,8 +92,8 @@ fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     assert_eq!(lines.len() as u64, completed);
     let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
     assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
-    // nginx answers before it has read the whole body of a request. After such an early answer, loadline does not send
-    // the rest of the body.
+    // nginx answers before it has read the whole body of a request. After an answer that comes before the end of a
+    // body, loadline does not send the rest of the body.
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 

@@ -23,8 +23,8 @@ fn load(url: &str, more: &[&str]) -> Value {
     json(binary!(), &args)
 }
 
-/// Both drivers, few and many streams, a body that is larger than a group of datagrams, and a new connection for each
-/// request. The test request of each load is one of the server's requests, and one of its connections.
+/// Tests both drivers, few and many streams, a body that is larger than a group of datagrams, and a new connection for
+/// each request. The test request of each load is one of the server's requests, and one of its connections.
 #[test]
 fn counts_equal_those_of_the_server() {
     let _alone = alone();

@@ -22,8 +22,8 @@ fn load(server: &Running, options: &[&str]) -> Value {
 }
 
 /// Checks the number of events in the measured window. Each stream that ended in the window has 20 events. At the
-/// window's begin and at its end, up to four streams are incomplete. A stream takes 250 ms or more, so four clients
-/// receive at most 320 events per second.
+/// beginning and at the end of the window, up to four streams are incomplete. A stream takes 250 ms or more, so four
+/// clients receive at most 320 events per second.
 fn assert_events(trial: &Value, what: &str) {
     let (events, length_s) = (num(&trial["events"]), num(&trial["measured"]["length_s"]));
     let streams = num(&trial["measured"]["tally"]["completed"]);

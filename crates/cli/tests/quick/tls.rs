@@ -46,8 +46,8 @@ impl Certificates {
     }
 }
 
-/// nginx with TLS. Each line of nginx's log has the TLS version, `r` or `.`, and the number of the connection. `r`
-/// stands for a resumed session, and `.` for a new session.
+/// nginx with TLS. Each line of nginx's log contains the TLS version, a letter for the kind of session (`r` or `.`),
+/// and the number of the connection. `r` stands for a resumed session, and `.` for a new session.
 struct Tls {
     nginx: Running,
     port: u16,

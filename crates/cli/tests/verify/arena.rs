@@ -80,7 +80,8 @@ fn a_server_in_a_container_is_measured() {
     assert!(left.stdout.is_empty(), "a container is left: {}", text(&left));
 }
 
-/// The generators run in a control group that may use a fifth of a CPU. The servers run outside of this control group.
+/// The generators run in a control group that may use a fifth of a CPU. The servers run outside of the generators'
+/// control group.
 #[test]
 fn a_throttled_generator_gets_no_ranks() {
     let _alone = alone();

@@ -29,8 +29,8 @@ const LINK_KILLS: usize = 12;
 const MIN_CHANGED_SHARE: f64 = 0.2;
 /// Descriptor limit of the server's processes. The lever on descriptors raises only limits of at most 2048.
 const DESCRIPTORS: &str = "256";
-/// Budget of each experiment. It has room for time slots of all levers. For turns (loads that alternate without and with
-/// a lever), it is too short, so they do not delay the first change.
+/// Budget of each experiment. This budget has room for time slots of all levers. This budget is too short for turns
+/// (loads that alternate without and with a lever), so turns do not delay the first change.
 const BUDGET: &str = "30s";
 /// Signals that end a process.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
@@ -68,8 +68,8 @@ struct Victim {
     before: State,
 }
 
-/// State of the server: its CPU quota, and the processes. Each process has its ID, its descriptor limit, and true if it
-/// is stopped.
+/// State of the server: its CPU quota, and the processes. Each entry contains the ID of a process, its descriptor
+/// limit, and true if the process is stopped.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
     quota: Option<String>,

@@ -50,8 +50,8 @@ struct Runner {
 }
 
 impl Runner {
-    /// Prepares a runner whose steps run in containers without a network. Each container sees the shell, its tools and
-    /// the runner's folder. The folder holds a statically linked copy of loadline.
+    /// Prepares a runner whose steps run in containers without a network. Programs in each container can use the shell,
+    /// its tools and the runner's folder. The runner's folder holds a statically linked copy of loadline.
     fn in_a_container() -> Result<Self, SetupError> {
         installed(&["podman", "runc"])?;
         if !is_root() {

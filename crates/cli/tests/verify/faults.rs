@@ -104,8 +104,8 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the title of an aborted run names the cause. A note that names the cause is not enough, because the
-/// title must name it. The verdict on the time before the abort must be uncertain.
+/// Checks that the title of an aborted run names the cause. A note that names the cause of the abort does not suffice
+/// in place of the title. The verdict on the time before the abort must be uncertain.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title is the first block of the output that is not a note about progress. A long title has several lines.
@@ -302,8 +302,8 @@ fn without_io_uring_epoll_is_used_and_reported() {
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
-/// C source of a program that runs another program. In the program that it runs, io_uring_setup(2) fails, as in many
-/// containers.
+/// C source of a program that runs another program. In the program that this C program runs, io_uring_setup(2) fails,
+/// as in many containers.
 const DENY_URING: &str = r#"
 #include <errno.h>
 #include <stddef.h>

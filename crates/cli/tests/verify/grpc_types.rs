@@ -28,7 +28,7 @@ impl GoServer {
         Some(Self { _held: held, url, dir })
     }
 
-    /// Waits until the server has counted `expected` calls in all. Returns its count.
+    /// Waits until the server has counted `expected` calls in all. Returns the server's count.
     fn counted(&self, expected: u64) -> u64 {
         let read = || {
             let text = std::fs::read_to_string(self.dir.path().join("counts")).ok()?;
@@ -97,7 +97,7 @@ fn a_deadline_ends_a_call_with_its_status() {
     assert!(said.contains("the message has another content"), "{said}");
 }
 
-/// Server whose types exist only in its memory. It checks the content of each message and the metadata.
+/// Server whose types exist only in its memory. This server checks the content of each message and the metadata.
 const PYTHON: &str = include_str!("grpc_types.py");
 
 #[test]

@@ -6,7 +6,7 @@ use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
 /// Maximum memory outside the kernel per connection, bytes. A connection itself needs only a third of this memory. The
-/// other two thirds are a reserve for tables of the process, which grow in steps.
+/// other two thirds of the maximum are a reserve for tables of the process, which grow in steps.
 const USER_BYTES: f64 = 300.0;
 
 /// Returns the reason why this machine cannot hold the connections; `None` if it can hold them. Each process needs

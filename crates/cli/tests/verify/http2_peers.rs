@@ -64,7 +64,7 @@ fn counted(file: &Path, expected: u64) -> u64 {
     eventually(|| std::fs::read_to_string(file).ok()?.trim().parse().ok().filter(|n| *n >= expected))
 }
 
-/// Starts Apache with mod_http2 on a port without TLS. Each line of Apache's log has the protocol and the status.
+/// Starts Apache with mod_http2 on a port without TLS. Each line of Apache's log contains the protocol and the status.
 fn apache() -> Option<Running> {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     let modules = "/usr/lib/apache2/modules";

@@ -27,7 +27,7 @@ fn completed(run: &Value, page_bytes: u64, what: &[&str]) -> u64 {
     completed
 }
 
-/// Starts Caddy with HTTP/3 on a port. Each line of its log has the protocol and the status.
+/// Starts Caddy with HTTP/3 on a port. Each line of Caddy's log contains the protocol and the status.
 fn caddy() -> Option<Running> {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     testkit::self_signed(dir.path());
@@ -147,7 +147,8 @@ fn the_words_of_a_server_that_closes_a_connection_are_told() {
     assert!(run.contains("H3_INTERNAL_ERROR (0x102)") && run.contains("the disk is full"), "{run}");
 }
 
-/// The server ends each connection after about twenty requests. It does not count requests that it does not process.
+/// The server ends each connection after about twenty requests. The server does not count requests that it does not
+/// process.
 #[test]
 fn requests_that_a_goaway_leaves_unprocessed_are_sent_again() {
     let _alone = alone();

@@ -13,7 +13,7 @@ use testkit::{
 };
 
 /// Starts `prove`. The children of the started process are the generator and the processes of the levers (temporary
-/// changes). One example is a CPU thief, which takes CPU time from other processes.
+/// changes). An example of a lever is a CPU thief, which takes CPU time from other processes.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -28,8 +28,9 @@ fn lives(pid: u32) -> bool {
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 30 s. It
-/// is too short for turns (loads that alternate without and with a lever), which would come before all other changes.
+/// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 30 s. A
+/// budget of 30 s is too short for turns (loads that alternate without and with a lever), which would come before all
+/// other changes.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));

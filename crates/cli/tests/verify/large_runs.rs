@@ -176,8 +176,8 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     }
 }
 
-/// Maximum address space for a run that reaches all limits on a run, MiB. For its limit, the test adds the address
-/// space of the program itself.
+/// Maximum address space for a run that reaches all limits on a run, MiB. The limit that the test sets is this maximum
+/// plus the address space of the program itself.
 const LARGEST_MIB: usize = 2560;
 /// Divisor by which the test reduces the limits and the allowed memory. A test with the full limits on the size of a
 /// run would take minutes.
@@ -206,7 +206,8 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     }
 }
 
-/// Maximum memory per trial for judging, KiB. For its limit, the test adds the memory of the program itself.
+/// Maximum memory per trial for judging, KiB. The limit that the test sets is this maximum plus the memory of the
+/// program itself.
 const A_CASE_KIB: usize = 32;
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json as value};
 use testkit::{Running, alone, binary, echoing, eventually, free_port, json, loadline, nginx, skip, total};
 
-/// nginx with the files `a`, `b` and `c`. nginx's access log has the method and the path of each request.
+/// nginx with the files `a`, `b` and `c`. nginx's access log contains the method and the path of each request.
 struct Server {
     _nginx: Running,
     port: u16,

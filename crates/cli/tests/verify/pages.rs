@@ -10,8 +10,8 @@ use testkit::free_port;
 
 /// Ports that the servers on the pages use.
 const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
-/// Texts in the commands of the pages (times and hosts), and their replacements in the test. No replacement adds an
-/// option that the command already has.
+/// Texts in the commands of the pages (times and hosts), and their replacements in the test. A replacement never
+/// contains an option that its command already has.
 const SHORTER: &[(&str, &str)] = &[
     ("--budget 15s", "--budget 8s"),
     ("--budget 20s", "--budget 8s"),
@@ -38,7 +38,7 @@ const SERVERS: &[(&str, &str)] = &[
         "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &",
     ),
 ];
-/// Commands that a page assumes to have run before. Each row has the page, and the command.
+/// Commands that a page assumes to have run before. Each row contains a page and a command.
 const BEFORE: &[(&str, &str)] = &[
     ("what-if.md", "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &"),
     ("what-if.md", "loadline find http://127.0.0.1:19383/ --budget 20s"),

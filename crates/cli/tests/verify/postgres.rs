@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{Postgres, alone, binary, json, json_of, num, refused, total};
 
-/// Statements of a load. One third of the executed statements change a row, and two thirds read a row.
+/// SQL statements that a load executes. One third of the executed statements change a row, and two thirds read a row.
 const STATEMENTS: &str = "-- name=count\nUPDATE counted SET n = n + 1 WHERE id = {{random 1 100}}\n\
     -- name=read weight=2\nSELECT n FROM counted WHERE id = {{random 1 100}} AND '{{uuid}}' <> 'x';\n";
 /// Settings of a PostgreSQL server that counts the calls of each statement.

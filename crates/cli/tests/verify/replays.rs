@@ -170,7 +170,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The server's own log has the arrival times. A busy machine may send some requests late, but not most of them.
+/// The server's own log contains the arrival times. A busy machine may send some requests late, but not most of them.
 #[test]
 fn sines_spikes_and_steps_reach_the_server_on_time() {
     let _alone = alone();

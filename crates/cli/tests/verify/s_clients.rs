@@ -28,8 +28,8 @@ fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     Some((serde_json::from_str(run).unwrap(), counts.map(|(table, name)| grown(table, name))))
 }
 
-/// Returns a counter of /proc/net/snmp or /proc/net/netstat. For each table, one line has the names and the next line
-/// has the values.
+/// Returns a counter of /proc/net/snmp or /proc/net/netstat. In these files, each table has two lines: the first
+/// contains the names of its counters, and the second their values.
 fn counter(text: &str, table: &str, name: &str) -> f64 {
     let mut lines = text.lines().filter(|l| l.starts_with(table));
     let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -94,7 +94,7 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
     // If the machine stalled, there may be times without answers ("silence"). Neither the server nor the generator
-    // causes such a stall, so the test allows these incidents.
+    // causes a stall of the machine, so the test allows incidents of the kind "silence".
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }

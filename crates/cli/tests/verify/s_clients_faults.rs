@@ -18,8 +18,8 @@ fn computed(pid: u32) -> u64 {
     after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Waits until the server, which takes 5 ms of CPU time per request, has answered twenty requests. After that, waits
-/// for the end of the warm-up.
+/// Waits until the server, which takes 5 ms of CPU time per request, has answered twenty requests. After the twenty
+/// requests, waits for the end of the warm-up.
 fn under_way(server: &Running, before: u64) {
     eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
@@ -49,8 +49,8 @@ fn told(run: &Value, words: &str) {
     }
     let bottleneck = &run["findings"]["bottleneck"];
     assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
-    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. If the run did
-    // not end, the verdict's sentence names the fault.
+    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. If the fault
+    // did not end the run, the verdict's sentence names the fault.
     let ended = run["findings"]["failure"] == "died";
     assert_eq!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), !ended, "{bottleneck:#}");
 }
@@ -114,8 +114,8 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // With a limit of 200 descriptors, each generator process has 136 descriptors for connections. A fifth of these 136
-    // descriptors is for established connections.
+    // With a limit of 200 descriptors, each generator process has 136 descriptors for connections. Of the 136
+    // descriptors of a process, a fifth is for established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);
@@ -170,8 +170,8 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let hogs = Hog::on(0, 3);
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
-    // The test plants two limits: the generator gets too little CPU time, and the slow server's accept queue overflows.
-    // The verdict may name either of these two limits, but must not be sure of it.
+    // The test causes two limits: the generator gets too little CPU time, and the slow server's accept queue overflows.
+    // The verdict may name the generator's CPU time or the accept queue, but must not be sure.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

@@ -113,8 +113,8 @@ fn gaps_that_grow_with_the_load_are_told() {
     let find =
         ["find", &url, "--stream", "sse", "--users", "256", "--gap", "p99<150ms", "--budget", "40s", "--prove", "off"];
     let run = json(binary!(), &find);
-    // The thread needs n × 4 ms to send one event on each of n streams. With 37 streams, the gap between two events of
-    // a stream is therefore 148 ms, just below the limit of 150 ms.
+    // The server's thread needs n × 4 ms to send one event on each of n streams. With 37 streams, the gap between two
+    // events of a stream is 37 × 4 ms = 148 ms, just below the limit of 150 ms.
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
     // Other programs on the CPU may delay events, so loadline may find that fewer than 37 streams keep the limit on the

@@ -77,8 +77,8 @@ fn counts_equal_those_of_haproxy() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy also counts connections that the end of the load cut. The handshake of
-        // such a connection was incomplete, or loadline did not yet know that the handshake was complete.
+        // HAProxy also counts connections that the end of the load cut. The handshake of a connection that the end of
+        // the load cut was incomplete, or loadline did not yet know of its completion.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);
     }

@@ -70,8 +70,8 @@ fn a_socket_without_a_server_is_named() {
     assert!(said.contains("none.sock") && said.contains("correct the path"), "{said}");
 }
 
-/// The server is a Python application that gunicorn runs. Each line of gunicorn's log has the status and the path of a
-/// request.
+/// The server is a Python application that gunicorn runs. Each line of gunicorn's log contains the status and the path
+/// of a request.
 #[test]
 fn counts_equal_the_log_of_gunicorn() {
     const APP: &str = r#"

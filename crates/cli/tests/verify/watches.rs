@@ -63,7 +63,7 @@ fn a_watch_of_the_threads_prints_the_same_table_as_waits() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).lines().map(|line| line.trim().into()).collect()
     };
-    // The columns are as wide as their longest words, so the spaces differ.
+    // Each column is as wide as its longest word, so the test ignores the number of spaces.
     let words = |line: &String| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let waits = lines(&["waits"]);
     let heading = waits.iter().find(|line| line.contains("activity")).map(words).expect("a heading");

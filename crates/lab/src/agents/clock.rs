@@ -13,7 +13,7 @@ const MAX_DRIFT: f64 = 100e-6;
 /// apart.
 const MAX_READINGS: usize = 256;
 /// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`] readings, every second
-/// reading is dropped and this time doubles.
+/// reading is dropped and this minimum time doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
 /// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest questions are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
@@ -97,8 +97,8 @@ impl Clock {
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
             // From here on, the clock keeps the new reading. The new reading replaces the last reading if these two are
-            // too close in time. The new reading also replaces a last reading that is too close to the reading before
-            // it (see [`MIN_READING_GAP_NS`]).
+            // too close in time. If the last two readings are too close in time (see [`MIN_READING_GAP_NS`]), the new
+            // reading also replaces the last one.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),

@@ -1,4 +1,4 @@
-//! Heartbeats between agent and conductor. If the connection breaks, the load must stop.
+//! Heartbeats between agent and conductor. If the connection to the conductor breaks, an agent must stop its load.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

@@ -1,6 +1,6 @@
 //! Work of `loadline agent`: the agent sends a hello (its first message, with its version), takes tasks from standard
-//! input and reports on standard output. After its results, a load agent waits for another task. Any other agent ends
-//! with its task.
+//! input and reports on standard output. After its results, a load agent waits for another task. An agent that
+//! generates no load ends with its task.
 //!
 //! The end of standard input means that the conductor has ended. Every agent stops when its standard input ends. When
 //! the conductor is silent for too long, all agents stop, except a server on the conductor's own machine.
@@ -130,7 +130,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 /// a change that an experiment made.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
-        // If the signals cannot be caught, a signal ends the process at once, and the next loadline command undoes the
+        // If the agent cannot catch signals, a signal ends the agent at once, and the next loadline command undoes the
         // experiment's change.
         return Ok(());
     }

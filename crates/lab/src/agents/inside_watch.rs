@@ -14,8 +14,8 @@ use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of recorded values in one line. With 20 bytes per value, the values fill half of the longest allowed
-/// line.
+/// Maximum number of recorded values in one line. At 20 bytes per value, this number of values fills half of the
+/// longest allowed line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Maximum time to wait until the moment for which a sample was requested, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;

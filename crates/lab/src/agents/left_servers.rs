@@ -39,7 +39,7 @@ fn end_marked(mark: &str) -> Option<String> {
     })
 }
 
-/// An agent that started a server, as named by a mark. The start time of the agent is included, because the kernel
+/// An agent that started a server, as named by a mark. The struct contains the agent's start time, because the kernel
 /// reuses process IDs.
 struct Agent {
     pid: u32,

@@ -14,8 +14,8 @@ const PINGS: u32 = 20;
 const PING_INTERVAL: Duration = Duration::from_millis(1);
 /// Maximum time to wait for the agents' answers to the clock questions before a load.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Interval between exchanges during a load. In this time, two clocks that drift apart by 0.01 % come to differ by 0.2
-/// ms.
+/// Interval between exchanges during a load. Between two exchanges, two clocks that drift apart by 0.01 % come to
+/// differ by 0.2 ms.
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
 impl AgentGroup {

@@ -41,8 +41,8 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that wait for room in the inbox. While events wait for room, the thread does not read the agent's
-    /// standard output.
+    /// Events that wait for room in the inbox. While events wait for room in the inbox, the thread does not read the
+    /// agent's standard output.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended; `None` before.
     ended: Option<Instant>,
@@ -50,7 +50,7 @@ struct AgentPipes {
     over: bool,
 }
 
-/// Handle of the thread. Dropping the handle ends the thread.
+/// Handle of the pipe thread. Dropping the handle ends the thread.
 #[derive(Debug)]
 pub(super) struct PipeThread {
     new_agents: Sender<Pipes>,
@@ -135,8 +135,8 @@ impl Thread {
         }
     }
 
-    /// Fills the list of poll entries: first the entry that wakes the thread, then three entries per agent. An entry
-    /// that is not needed has no descriptor.
+    /// Fills the list of poll entries: first the entry that wakes the thread, then three entries per agent. A poll
+    /// entry that is not needed has no descriptor.
     fn ask(&self, entries: &mut Vec<Entry>) {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));

@@ -31,7 +31,7 @@ pub(crate) fn ask_within(
     answered(host, program, (name, spec), left)
 }
 
-/// Asks one question. The time limit is `answer_time` longer than [`ANSWER_TIMEOUT`].
+/// Asks one question. The time limit for the answer is `answer_time` longer than [`ANSWER_TIMEOUT`].
 pub(crate) fn ask_patiently(
     host: &dyn Host,
     program: &Path,

@@ -16,7 +16,7 @@ const PIPES_PER_AGENT: u64 = 3;
 /// Minimum number of descriptors that the conductor needs in addition to the agents' pipes.
 const MIN_DESCRIPTORS: u64 = 24;
 /// Number of descriptors that the conductor needs, in addition to the agents' pipes, if its observers read all
-/// counters. The number was counted with a server of one process.
+/// counters. This number of descriptors was counted with a server of one process.
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the descriptor limit is too
@@ -46,8 +46,8 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
 }
 
 /// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. There are at most 1,024 agents, and
-/// at most one per connection or S-Client descriptor. These maximums take precedence over the limits of each agent.
-/// Each share has its own random seed, so that no two agents have the same arrival times.
+/// at most one per connection or S-Client descriptor. The two maximums of the number of agents take precedence over the
+/// limits of each agent. Each share has its own random seed, so that no two agents have the same arrival times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);

@@ -146,7 +146,7 @@ mod tests {
         let mut group = AgentGroup::default();
         let first = hand_out(&mut group, &[("a", 0)])[0];
         testkit::signal(first, "KILL");
-        // The check is repeated until the kernel has removed the process.
+        // `eventually` repeats the check until the kernel has removed the killed process.
         eventually(|| group.agents[0].ended().then_some(()));
         let second = hand_out(&mut group, &[("a", 0)])[0];
         assert!(first != second && is_there(second));

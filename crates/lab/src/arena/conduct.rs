@@ -9,8 +9,8 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Maximum number of turns for a server whose turns all gave no valid result. After this number of invalid turns, the
-/// other servers use the server's remaining time.
+/// Maximum number of turns for a server whose turns all gave no valid result. After this number of invalid turns of one
+/// server, the other servers get the rest of its time.
 const MAX_REFUSED_TURNS: usize = 3;
 
 /// Runs the builds, searches and turns whose results are missing from the saved state, until the budget ends or the
@@ -37,8 +37,9 @@ struct Steps<'a> {
     overhead_s: f64,
 }
 
-/// A server that takes turns under a load. The first server takes two turns per round. This server's second turn
-/// belongs to its twin: the same server, started again to show the noise between two starts.
+/// A server of the arena, which takes turns with the other servers: each turn is one load. The first server takes two
+/// turns per round. The first server's second turn in a round belongs to its twin: the same server, started again to
+/// show the noise between two starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Member {
     place: ArenaPlace,

@@ -10,7 +10,7 @@ pub trait ArenaConductor {
     /// Returns the seconds since the comparison was started or resumed, without the time of builds.
     fn elapsed_s(&self) -> f64;
 
-    /// Returns true if the user wants to stop. After a stop, the last result is incomplete.
+    /// Returns true if the user wants to stop. After the user has stopped a comparison, its last result is incomplete.
     fn stopped(&self) -> bool;
 
     /// Shows the user a sentence about the last action, and the approximate number of seconds that remain.

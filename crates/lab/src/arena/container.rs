@@ -8,7 +8,7 @@ use crate::via::{ENGINES, Engine};
 
 /// Maximum time to wait for an engine, such as docker, to report its state.
 const INFO_TIMEOUT: Duration = Duration::from_secs(20);
-/// Interval between checks of the engine.
+/// Interval between checks of the container engine.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Returns the first engine that works on this machine and can start containers from images.
@@ -24,7 +24,8 @@ pub(super) fn usable_engine() -> Result<&'static Engine, String> {
     })
 }
 
-/// Returns true if the engine reports its state. The `docker` command reports its state only if its daemon runs.
+/// Returns true if the engine reports its state. The `docker` command reports the engine's state only if docker's
+/// daemon runs.
 fn works(engine: &Engine) -> bool {
     let mut info = Command::new(engine.name);
     let info = info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -5,8 +5,9 @@ use judge::thresholds::FEWEST_WINDOWS;
 use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
 use crate::servers::START_S;
 
-/// Share of the budget for the capacity searches. The turns use the remaining budget. Errors shrink with the square
-/// root of the time. The sum of the errors of searches and turns is therefore smallest if both get equal shares.
+/// Share of the budget for the capacity searches. The turns use the remaining budget. The errors of searches and turns
+/// shrink with the square root of their time. The sum of the errors of searches and turns is therefore smallest if both
+/// get equal shares.
 const SEARCH_SHARE: f64 = 0.5;
 /// Maximum length of a search, seconds. A longer search would hardly find a different capacity.
 const MAX_SEARCH_S: f64 = 120.0;
@@ -17,8 +18,8 @@ const PREFERRED_ROUNDS: f64 = 12.0;
 const MAX_ROUNDS: u32 = 40;
 /// Shortest and longest measurement of a server in one of its turns, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
-/// Time of a server's turn in addition to its start, warm-up and measurement, seconds. In this time, the agents start,
-/// the last answers arrive, and the server ends.
+/// Time of a server's turn in addition to its start, warm-up and measurement, seconds. In this additional time, the
+/// agents start, the last answers arrive, and the server ends.
 const TURN_OVERHEAD_S: f64 = 0.6;
 
 /// Returns the shortest useful budget for `entries` servers, seconds, given the warm-up of each load.

@@ -43,7 +43,7 @@ pub trait Host: Send {
 }
 
 /// Returns one host for each agent (generator process) that runs on `host`. If `host` is a group of hosts, its members
-/// take turns in this list, and each member occurs as often as it has agents.
+/// take turns in the returned list, and each member occurs as often as it has agents.
 pub(crate) fn agents_of(host: &dyn Host) -> Vec<&dyn Host> {
     let members = host.members();
     if members.is_empty() {

@@ -45,7 +45,8 @@ impl Resource {
         }
     }
 
-    /// Locks the resource, so that no other experiment changes it. Returns `None` if another experiment has locked it.
+    /// Locks the resource, so that no other experiment changes it. Returns `None` if another experiment has locked the
+    /// resource.
     pub(super) fn try_lock(&self) -> std::io::Result<Option<Lock>> {
         match self.place() {
             Place::File(file) => {

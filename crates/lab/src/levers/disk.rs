@@ -1,20 +1,21 @@
 //! Lever that writes to the server's disk during an experiment, past the page cache, and flushes what it wrote. The
-//! writes are about as large as the requests of other programs. The lever uses half as many writing threads as other
-//! programs have requests in the disk's queue. Half as many threads would cause a third of the disk's work. Each thread
-//! also waits for its flushes, so the lever causes only about a quarter of the disk's work.
+//! lever's writes are about as large as the requests of other programs. The lever uses half as many writing threads as
+//! other programs have requests in the disk's queue. Half as many threads as queued requests would cause a third of the
+//! disk's work. Each thread also waits for its flushes, so the lever causes only about a quarter of the disk's work.
 //!
-//! The reported speed is the disk's speed for other programs. The bytes of other programs per busy millisecond of the
-//! disk are measured with and without the lever. The speed is the value with the lever, divided by the value without
-//! the lever. If other programs keep the disk busy, their throughput falls as much as this speed. If other programs use
-//! the disk only half of the time, the lever fills the other half. If the lever fills this idle time, the disk is busy
-//! twice as long. The reported speed therefore halves, but the throughput of the other programs stays the same.
+//! The speed that the lever reports is the disk's speed for other programs. The bytes of other programs per busy
+//! millisecond of the disk are measured with and without the lever. The disk's speed is this figure with the lever on,
+//! divided by the figure with the lever off. If other programs keep the disk busy, their throughput falls as much as
+//! the reported speed. If other programs use the disk only half of the time, the lever fills the other half. If the
+//! lever fills this idle time, the disk is busy twice as long. The reported speed therefore halves, but the throughput
+//! of the other programs stays the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. One wrong measure was the lever's share of all
 //! written and read bytes. The lever's share of all bytes leaves out the flushes and the gaps between the lever's
-//! writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more than a third. With this share as
-//! the measure, the elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The other wrong measure
-//! was the duration of the lever's calls. The duration of the lever's calls depends on the slowest parts of a call
-//! (flush and wake-up), and gave elasticities of 0.5 to 2.5.
+//! writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more than a third. With the lever's
+//! share of all bytes as the measure, the elasticities were 2.9 to 3.6, although an elasticity should not exceed 1. The
+//! other wrong measure of the disk's speed was the duration of the lever's calls. The duration of the lever's calls
+//! depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
 /// Minimum reported speed of the disk. A time slot gets this value if other programs read and wrote no bytes during the
-/// time slot. The value must be positive, because its logarithm is taken.
+/// time slot. The minimum must be positive, because the logarithm of the speed is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
@@ -105,7 +106,7 @@ struct DiskCounters {
     queued_ms: f64,
     /// Number of reads and writes.
     requests: f64,
-    /// Bytes read and written.
+    /// Number of bytes that the disk has read and written.
     bytes: f64,
     /// Number of flushes of the disk's own cache. One flush serves all requests that wait for a flush. NaN before Linux
     /// 5.5, which does not count flushes.
@@ -199,7 +200,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
 
 /// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the mean of the
 /// slots without the lever. If no other program uses the disk, the speed is 1. A slot that was not measured has the
-/// value not-a-number, before and after.
+/// value not-a-number in `moved` and in the result.
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without = on.iter().zip(moved).filter(|(on, moved)| !**on && moved.is_finite());
     let without: Vec<f64> = without.map(|(_, moved)| *moved).collect();

@@ -15,7 +15,7 @@ use super::undo::Undo;
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
 /// Ways in which an experiment uses a lever (a change that it makes). The plan of a lever contains the facts that the
-/// conductor knows. The agent on the lever's host finds the other facts.
+/// conductor knows. The agent on the lever's host finds all other facts.
 #[derive(Clone, Copy)]
 pub enum Pull {
     /// The experiment switches the lever on and off in short time slots during one load.
@@ -66,9 +66,9 @@ pub enum LeverHost {
 /// Two loads of an experiment, without and with a change (lever).
 #[derive(Clone, Debug)]
 pub struct LoadPair {
-    /// Load without the change.
+    /// Load without the lever's change.
     pub off: LoadPlan,
-    /// Load with the change.
+    /// Load with the lever's change.
     pub on: LoadPlan,
     /// Dose: share of the tested resource that the lever takes away; negative if the lever adds to the resource.
     pub dose: f64,

@@ -1,5 +1,5 @@
-//! Doubles the number of the load's connections during an experiment. If nothing is saturated, throughput doubles as
-//! well.
+//! Doubles the number of the load's connections during an experiment. If no resource is saturated, twice the
+//! connections give twice the throughput.
 
 use run::{Intensity, LOAD_LEVER, LoadPlan, Prove};
 

@@ -28,7 +28,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Share of the quota that remains while the experiment lowers it.
 pub(super) const REMAINING_SHARE: f64 = 0.75;
-/// Slot length, seconds: several periods of the quota. A period is usually 100 ms.
+/// Slot length, seconds: several periods of the quota. A quota's period is usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -57,8 +57,8 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if quota.file != file {
             return Err("the server moves between control groups".into());
         }
-        // The file's value contains the period only in version 2 of control groups. In both versions of control groups,
-        // a later read of the file returns the text that was written.
+        // In version 2 of control groups, the file contains the quota and the period; in version 1, only the quota. In
+        // both versions of control groups, a later read of the file returns the text that was written.
         let after = quota.times(REMAINING_SHARE);
         Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
     })

@@ -31,12 +31,13 @@ pub(super) const ROW: Lever = Lever {
 };
 
 /// Length of a time slot, seconds. The kernel moves load between CPUs within tenths of a second. In a measurement, one
-/// of two CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after
-/// 50 ms, and 94 % from 70 ms on. The first 70 ms of a time slot are not measured.
+/// of two CPUs was taken from a threaded Python server. In this measurement, the server had 76 % of its rate in the
+/// first 10 ms after it lost the CPU, 86 % after 50 ms, and 94 % from 70 ms on. The first 70 ms of a time slot are not
+/// measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
-/// between half of the normal weight and the whole normal weight on each CPU. Eight processes therefore leave the
-/// server 6 to 11 % of each taken CPU.
+/// between half of the normal weight and the whole normal weight on each CPU. Eight of these processes leave the server
+/// 6 to 11 % of each taken CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -130,8 +131,8 @@ mod tests {
         let part = act(&plan, commands).unwrap();
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
-        // While other tests run, a thread may wake up late: by 92 ms in four of five slots of one run. Because of such
-        // late wake-ups, the first half of each slot is left out. If the machine stood still for a whole slot, this
+        // While other tests run, a thread may wake up late: by 92 ms in four of five slots of one run. Because threads
+        // may wake up late, the first half of each slot is left out. If the machine stood still for a whole slot, this
         // slot has no value.
         let [off, on] = [0, 1].map(|first| {
             let of_kind = part.taken.iter().skip(first).step_by(2).copied();

@@ -66,7 +66,7 @@ impl SlotClock {
         self.stop.store(true, Relaxed);
     }
 
-    /// Ends the time slots because a thread could not be started. Returns the reason for the user.
+    /// Ends the time slots because a thread could not be started. Returns the reason, as a text for the user.
     pub(super) fn end_for_lack_of_threads(&self, error: &std::io::Error) -> String {
         self.end();
         format!("no thread could be started: {}", sys::exhausted::why_not_started(error))

@@ -2,11 +2,11 @@
 //!
 //! In the other time slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
 //! The thread switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an
-//! earlier version of the thief, the threads woke up only while the lever was on. In that version, the cost of the
-//! thread switches looked like a part of the stolen time. The elasticities of nginx and its generator (changes of
-//! throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in all time slots, the
-//! elasticities of nginx and its generator add up to 1.08. The sums 1.16 and 1.08 are medians of five experiments with
-//! each version, in alternation.
+//! earlier version of the thief, the threads woke up only while the lever was on. In the earlier version of the thief,
+//! the cost of the thread switches looked like a part of the stolen time. The elasticities of nginx and its generator
+//! (changes of throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in all time
+//! slots, the elasticities of nginx and its generator add up to 1.08. The sums of elasticities 1.16 and 1.08 are
+//! medians of five experiments with each version of the thief, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
@@ -43,8 +43,8 @@ const MAX_PIECE_NS: u64 = 2_000_000;
 const SLICE_NS: u64 = 100_000;
 /// Shortest time slot, seconds: thirty times the thief's shortest turn. In short time slots, the speed of the machine
 /// changes less from one time slot to the next. For nginx, the half-width of an elasticity's confidence interval was
-/// 0.11 with time slots of 60 ms or 30 ms, and 0.07 with 15 ms. These half-widths are medians of five experiments with
-/// each length, in alternation.
+/// 0.11 with time slots of 60 ms or 30 ms, and 0.07 with 15 ms. The half-widths 0.11 and 0.07 are medians of five
+/// experiments with each length of time slot, in alternation.
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The time slots of the plan are filled in later.
@@ -68,8 +68,8 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one CPU thief.
 struct Theft {
     slot_clock: SlotClock,
-    /// Number of CPUs that the slowed processes may use at the same time. The number is that of the thief's CPUs, or
-    /// less if the processes and the thief share a CPU quota.
+    /// Number of CPUs that the slowed processes may use at the same time. The number equals the number of the thief's
+    /// CPUs, or is less if the processes and the thief share a CPU quota.
     room: f64,
     /// CPU time that all threads took in each time slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
@@ -181,10 +181,9 @@ impl Theft {
     }
 }
 
-/// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1. One value is the share of all CPUs
-/// that the processes used or waited for, and another is the mean number of running threads, at most 1. The function
-/// returns the larger of these two values. Waiting times alone are not enough, because a process that waits for its
-/// quota does not wait for a CPU.
+/// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1. The result is the larger of two
+/// values: the share of all CPUs that the processes used or waited for, and the mean number of running threads, at most
+/// one. Waiting times alone are not enough, because a process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

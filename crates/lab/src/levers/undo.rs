@@ -1,6 +1,6 @@
 //! Changes that an experiment makes, and that are undone when the experiment ends.
 //!
-//! - An experiment locks each resource that it changes. A second experiment that would change the resource is therefore
+//! - An experiment locks each resource that it changes. A second experiment that would change a locked resource is
 //!   refused. The lock is on the kernel's own object for the resource: a file of a control group, or a process. The
 //!   lock excludes experiments of all users and of all containers, and the kernel releases it when the process ends.
 //! - While a change is in effect, a record of the state before the change exists. If the resource of a record is not
@@ -36,7 +36,7 @@ impl Undo {
         put_back();
         let resources = in_order(resources.into_iter());
         let locks = lock(&resources, LOCK_TIMEOUT)?;
-        // If a killed experiment held the lock until this moment, its changes are undone here.
+        // If a killed experiment held the locks until this moment, its changes to these resources are undone here.
         put_back_in(&resources);
         let changes = plan()?;
         Ok(Self { changes, record: None, _locks: locks })

@@ -159,8 +159,8 @@ impl Observation {
         self
     }
 
-    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. These
-    /// limits separate client and server on a machine that they share.
+    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. The
+    /// limits on the CPUs separate the counters of client and server on a machine that they share.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
@@ -196,7 +196,8 @@ impl Observation {
         self
     }
 
-    /// Counts the connections to these listeners of the server. Counting is expensive if there are many connections.
+    /// Counts the connections to these listeners of the server. Counting connections is expensive if there are many of
+    /// them.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.counted.clone_from(&counted)));

@@ -14,7 +14,7 @@ use crate::observe::RemoteObserver;
 pub struct ObservedServer {
     /// Name of the server's host, as in `hosts[]`.
     pub host: String,
-    /// Processes of the server. The observer also follows their child processes.
+    /// Processes of the server. The observer also follows the children of the server's processes.
     pub pids: Vec<u32>,
     /// A process in the server's network namespace; `None` if the namespace is our own.
     pub netns_pid: Option<u32>,

@@ -129,7 +129,7 @@ impl Samplers {
     }
 
     /// Takes a sample of everything at a moment of the monotonic clock. Observers on other hosts get the command before
-    /// this moment, and take their samples at this moment.
+    /// the requested moment, and take their samples at the requested moment.
     pub fn edge_at(&self, at_ns: u64) -> (f64, f64) {
         let there: Vec<&RemoteSampling> = self.all().filter_map(ActiveObserver::as_remote).collect();
         there.iter().for_each(|watching| watching.order_edge(at_ns));

@@ -11,8 +11,8 @@ const MAX_JSON_BYTES: u64 = 64 << 20;
 /// Maximum size of the first answer, bytes, if its messages are decompressed.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
-/// Returns the types in the files of a plan. Without such files, asks the server for the types of the called service,
-/// or of all services if `all` is true. The error is a sentence with advice.
+/// Returns the types in the files of a plan. If the plan names no such files, asks the server for the types of the
+/// called service, or of all services if `all` is true. The error is a sentence with advice.
 pub(crate) fn types(addr: Option<&Address>, plan: &LoadPlan, all: bool) -> Result<Types, String> {
     let Protocol::Grpc(call) = &plan.protocol else { return Err("only gRPC calls have types".into()) };
     let sources = Sources { protos: &call.proto_files, import_dirs: &call.proto_paths, sets: &call.descriptor_sets };

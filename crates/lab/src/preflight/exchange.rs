@@ -13,7 +13,7 @@ use super::response_text::Answer;
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Time to wait, before any load, for another message after the answer. On most paths, a packet travels for less than
-/// this time. If a message comes even later, the load notices it.
+/// this time. If a message comes even later than this, the load notices the message.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.
@@ -96,7 +96,7 @@ impl Exchange {
             };
             session.tick(monotonic_ns());
             let heard = match n {
-                // The time of a timer has come. A socket for datagrams has no end.
+                // A timer has expired. On a datagram socket, 0 bytes do not mean that the connection has ended.
                 0 if session.is_timed() => session.receive(&[], &mut done),
                 0 => session.peer_closed(&mut done),
                 n => session.receive(&buffer[..n], &mut done),
@@ -208,7 +208,7 @@ impl Exchange {
     }
 }
 
-/// Returns true if the call may succeed when it is tried again.
+/// Returns true if the system call that failed may succeed when it is tried again.
 fn is_temporary(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }

@@ -43,7 +43,7 @@ fn offered(addr: &Address, plan: &LoadPlan) -> Result<(&'static str, Vec<String>
 }
 
 /// Makes one call of reflection, and returns the messages of the answer. Returns `None` if the server does not offer
-/// this version.
+/// this version of reflection.
 fn call(addr: &Address, plan: &LoadPlan, path: &str, messages: &[Vec<u8>]) -> Result<Option<Vec<Vec<u8>>>, String> {
     let Protocol::Grpc(own) = &plan.protocol else { return Err("only gRPC servers have reflection".into()) };
     let call = GrpcPlan {

@@ -1,4 +1,4 @@
-//! First bytes of an answer, made safe for display. The bytes are untrusted.
+//! First bytes of an answer, made safe for display. The bytes of an answer are untrusted.
 
 /// Maximum number of bytes of an answer that [`Answer`] keeps.
 const MAX_KEPT_BYTES: usize = 64 * 1024;

@@ -13,7 +13,8 @@ use sys::udp;
 /// Interval between attempts to connect to a Unix socket whose accept queue is full.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Opens a UDP socket that sends to an address. Whether a server is there shows only when it answers.
+/// Opens a UDP socket that sends to an address. A UDP socket cannot show that a server exists before the server
+/// answers.
 fn datagrams(addr: SocketAddr) -> io::Result<BlockingStream> {
     let peer = Peer::Udp(addr);
     let fd = peer.socket()?;

@@ -1,6 +1,6 @@
 //! Further levers (changes that an experiment makes), in addition to the usual levers. The experiment tries the lever
-//! with more source addresses before the usual levers, and the lever with fewer CPUs after them. The lever with more
-//! load comes before or after the usual levers.
+//! with more source addresses before the usual levers, and the lever with fewer CPUs after them. The experiment tries
+//! the lever with more load either before or after the usual levers.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
@@ -21,15 +21,15 @@ const COUNT_SHARE: f64 = 0.2;
 /// Factor by which the planned time of the other levers' time slots is multiplied. The time slots may take longer than
 /// planned, because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Minimum time that must remain for the time slots of the other levers, seconds. If less time would remain, there is
-/// no load test with fewer CPUs.
+/// Minimum time that must remain for the time slots of the other levers, seconds. If less time would remain for the
+/// other levers, the experiment makes no load test with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Reason why a further lever (change of the experiment) was not used.
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
 /// Returns the lever that adds load, if this lever tests the verdict (the named bottleneck). If the verdict names an
-/// upstream service, another lever tests it.
+/// upstream service, another lever tests this verdict.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
@@ -59,7 +59,8 @@ pub(super) fn fewer_cpus(
 }
 
 /// Returns true if throughput may depend on the speed of the server's CPUs, so that a load test with fewer CPUs is
-/// useful. If the effect of the CPUs' speed was not measured, the verdict (the named bottleneck) decides.
+/// useful. If the effect of the CPUs' speed was not measured, the result follows from the verdict (the named
+/// bottleneck).
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))

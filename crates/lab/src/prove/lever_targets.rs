@@ -3,18 +3,18 @@
 use crate::levers::{LeverTargets, in_flight};
 use crate::{Lab, TargetSetup};
 
-/// Returns the targets in the current run.
+/// Returns the levers' targets in the current run.
 pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets {
     let server_pids = setup.observation.server().map(|s| s.pids.clone()).unwrap_or_default();
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
     let cpus_of = |pids: &[u32]| match setup.observation.remote_server() {
         None => probe::cpus_of(std::path::Path::new("/"), pids),
-        // The lever's agent finds the CPUs itself. Only the number of CPUs is needed here.
+        // The lever's agent finds the CPUs itself. This function needs only the number of the CPUs.
         Some(observer) => observer.found().cpus.clone(),
     };
     LeverTargets {
         client_cpus: client_cpus(setup),
-        // When the load starts, the IDs of the generator's processes replace this ID.
+        // When the load starts, the IDs of the generator's processes replace the ID of this process.
         client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,
@@ -32,8 +32,8 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
     }
 }
 
-/// Returns the CPUs of one generator. For generators on other hosts, only the length of the list is right. The length
-/// of the list is the number of CPUs per generator on the host with the fewest CPUs per generator.
+/// Returns the CPUs of one generator. For generators on other hosts, only the length of the returned list is right. The
+/// length of the list is the number of CPUs per generator on the host with the fewest CPUs per generator.
 fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     if !setup.load.cpus.is_empty() {
         return setup.load.cpus.clone();

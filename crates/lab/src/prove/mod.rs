@@ -51,7 +51,7 @@ const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict (the named bottleneck) with `connections` connections, in about `seconds` seconds. If a lever
-/// cannot be used, the run's `proof` gives the reason. The result is judged at the end of the run.
+/// cannot be used, the run's `proof` gives the reason. The result of the experiment is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
@@ -295,9 +295,9 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. The delay by
-    // one piece does not depend on the response time, so this code uses a response time of 0, which gives the shortest
-    // pieces.
+    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. At an
+    // offered rate, this delay does not depend on the response time, so this code uses a response time of 0, which
+    // gives the shortest pieces.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
@@ -314,7 +314,8 @@ fn in_slots(
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    // The agents of levers need as long to start as those of generators, so the starting time is subtracted twice.
+    // The agents of levers need as long to start as the agents of generators, so the starting time is subtracted twice
+    // from the remaining time.
     let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {

@@ -137,7 +137,7 @@ pub(super) fn trial(
     Ok(proof_trial(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
 }
 
-/// Returns the load with a rate that is `times` as high in the time slots in which `more` is true.
+/// Returns the load with a rate that is multiplied by `times` in the time slots in which `more` is true.
 fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> LoadPlan {
     let Intensity::Open { rate, .. } = load.intensity else { return load };
     let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };

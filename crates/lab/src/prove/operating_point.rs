@@ -9,13 +9,13 @@ use crate::TargetSetup;
 /// idle.
 const MIN_CONNECTIONS: u32 = 8;
 /// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four times the
-/// shortest piece of time that a lever takes from a CPU. While a lever takes this shortest piece from one side
-/// (generator or server), the other side therefore stays busy.
+/// shortest piece of time that a lever takes from a CPU. While a lever takes its shortest piece of CPU time from one
+/// side (generator or server), the other side therefore stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
 /// Minimum and maximum factor by which an untested load may increase the number of connections. A factor below the
-/// minimum would hardly help.
+/// minimum would hardly change the load.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// Minimum rate of a load with more connections, as a share of the rate with the original connections. If the rate with
 /// more connections is lower, the experiment keeps the original number of connections.
@@ -48,7 +48,7 @@ pub(crate) struct OperatingPoint {
 
 impl OperatingPoint {
     /// Returns the operating point (load and observations) of the last load test with `connections` connections. If
-    /// there was none, returns assumed values. The experiment uses the load of this load test.
+    /// there was no such load test, returns assumed values. The experiment uses the load of the found load test.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -161,9 +161,9 @@ impl OperatingPoint {
 
     /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
     /// returned load has at least eight requests in flight, so that late wake-ups do not matter. The second load also
-    /// has at least four requests in flight per request that the server handles at the same time. The third load has
-    /// two requests in flight per request that the server handles at the same time. Fewer connections mean a shorter
-    /// queue and shorter time slots.
+    /// has at least four requests in flight per request that the server handles at the same time. The third returned
+    /// load has two requests in flight per request that the server handles at the same time. Fewer connections mean a
+    /// shorter queue and shorter time slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -193,14 +193,14 @@ fn served(run: &Run) -> Option<f64> {
     knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)
 }
 
-/// Returns true if the server refused or failed a considerable part of the requests. An experiment with such a load
-/// would measure the rate of refusals, because the time slots count all answers.
+/// Returns true if the server refused or failed a considerable part of the requests. An experiment on a server that
+/// refuses many requests would measure the rate of refusals, because the time slots count all answers.
 fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }
 
-/// Returns the largest number of connections that an experiment may use. The number is at most the plan's maximum, and
-/// less than any number of connections at which the server refused too many requests.
+/// Returns the largest number of connections that an experiment may use. The number of connections is at most the
+/// plan's maximum, and less than any number of connections at which the server refused too many requests.
 pub(super) fn most_served(run: &Run) -> u32 {
     let refused = run.trials.iter().filter(|trial| refuses(trial)).filter_map(closed_connections).min();
     let most = run.plan.search.max_connections;
@@ -265,8 +265,8 @@ mod tests {
 
     /// In an earlier version of loadline, the load did not grow if the wanted number of connections exceeded the
     /// maximum factor. Three of ten searches with two almost equally full resources therefore kept 8 connections,
-    /// although 66 were wanted. In the three searches that kept 8 connections, the elasticities added up to 1.6 instead
-    /// of 1.
+    /// although the experiment needed 66. In the three searches that kept 8 connections, the elasticities added up to
+    /// 1.6 instead of 1.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -286,8 +286,8 @@ mod tests {
     }
 
     /// Seen live with Python threads that share the interpreter lock: one client saturated the server, and the sweep
-    /// ended at 4 connections without a gain. After this sweep, the experiment used one connection, so only one request
-    /// was in flight.
+    /// ended at 4 connections without a gain. After the sweep that ended at 4 connections, the experiment used one
+    /// connection, so only one request was in flight.
     #[test]
     fn a_server_that_one_client_fills_is_tested_with_several_requests_in_flight() {
         let mut run = sweep(&[(1, 310), (2, 299), (4, 299)]);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     /// An earlier version of loadline used pipelines of 16 requests in the sweep, but of 1 request in the experiment.
-    /// With this difference, the experiment rejected a correctly named bottleneck.
+    /// With these different pipelines, the experiment rejected a correctly named bottleneck.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);
@@ -372,8 +372,8 @@ mod tests {
         assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
     }
 
-    /// Seen with a server that answers 1 % of its requests after 500 ms. The median response time was 0.3 ms, and turns
-    /// of 0.25 s showed only how the load begins.
+    /// The test repeats measurements of a server that answers 1 % of its requests after 500 ms. The median response
+    /// time was 0.3 ms, and turns of 0.25 s showed only how the load begins.
     #[test]
     fn turns_outlast_the_slow_answers_that_occupy_most_connections() {
         let of_slow = |slow: u64| {

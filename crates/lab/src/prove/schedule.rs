@@ -12,7 +12,7 @@ use crate::levers::Lever;
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment, if response times are long.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
-/// Number of time slots in a block. In each block, a lever is on as often as it is off.
+/// Number of time slots in a block. In each block of time slots, a lever is on as often as it is off.
 const BLOCK: usize = 8;
 /// Number of time slots at the end in which the experiment slows nothing. The time slots at the end show whether
 /// throughput recovers.
@@ -30,8 +30,8 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Number of requests that a time slot should complete.
     requests: f64,
-    /// Minimum length of a time slot as a multiple of the response time. With this minimum, few of the requests that
-    /// complete in a time slot began in the preceding time slot.
+    /// Minimum length of a time slot as a multiple of the response time. If time slots have this minimum length, few of
+    /// the requests that complete in a time slot began in the preceding time slot.
     responses: f64,
     /// Minimum number of time slots, if the levers do not need more.
     slots: u32,
@@ -174,8 +174,8 @@ pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) 
 }
 
 /// Returns one list per lever with a flag for each time slot: true if the lever is on. Only one lever is on at a time.
-/// Each block has, in random order, one time slot per lever and some time slots without a lever. In the last
-/// [`RECOVERY_SLOTS`] time slots, no lever is on.
+/// Each block of time slots has, in random order, one time slot per lever and some time slots without a lever. In the
+/// last [`RECOVERY_SLOTS`] time slots, no lever is on.
 pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::with_capacity(count as usize); levers];
     let pulled = (count as usize).saturating_sub(RECOVERY_SLOTS);

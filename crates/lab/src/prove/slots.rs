@@ -69,8 +69,8 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // The lever `worker` stops a worker on purpose. With this lever, the load is not observed, so that the stopped
-    // worker is not recorded as failed.
+    // The lever `worker` stops a worker on purpose. With the lever `worker`, the load is not observed, so that the
+    // stopped worker is not recorded as failed.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;

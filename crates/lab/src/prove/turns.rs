@@ -1,5 +1,5 @@
-//! Experiment in which a load without a lever and a load with the lever take turns. Turns come in pairs. The order
-//! within each pair is random and follows from the plan's seed.
+//! Experiment in which a load without a lever and a load with the lever take turns. A turn without the lever and a turn
+//! with the lever form a pair. The order within each pair is random and follows from the plan's seed.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{Host, Lab, LabError, Point, TargetSetup};
 
 /// Maximum time to wait for the agents to start, or to make or undo a change.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Length of the warm-up of each load, seconds. In this time, the connections are established.
+/// Length of the warm-up of each load, seconds. During the warm-up, the connections are established.
 const WARM_UP_S: f64 = 0.15;
 /// Minimum time that starting and ending agents adds to a turn, seconds.
 const OVERHEAD_S: f64 = 0.25;

@@ -26,8 +26,8 @@ fn longer_budget_s(budget_s: f64, needed_s: f64, seconds: f64) -> f64 {
 }
 
 /// Returns the message that the time is too short for a part of the experiment, such as "time slots of 2 levers". The
-/// part needs `least_s` seconds. The part has `seconds` with the current budget, and would have enough time with
-/// `budget_s`.
+/// part of the experiment needs `least_s` seconds. The part has `seconds` with the current budget, and would have
+/// enough time with `budget_s`.
 pub(super) fn no_time(part: &str, least_s: f64, (seconds, budget_s): (f64, f64)) -> String {
     let left = if seconds < MIN_TOLD_S { "no time was".to_string() } else { format!("{seconds:.1} s were") };
     format!("{part} need {least_s:.1} s, and {left} left: give a --budget of {budget_s:.0} s or more")

@@ -26,14 +26,14 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The warm-up also has at
-/// least this length, because after this time the queue no longer depends on its empty start.
+/// Minimum length of a measurement as a multiple of the response time, if the budget allows it. The warm-up has at
+/// least this length, too: after it, the queue no longer depends on having been empty at the start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its measurement, as a multiple of the test request's response
 /// time. A step shorter than one response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
 /// Minimum number of sweep steps that must fit into the time of the sweep. In one search, the test request took seven
-/// times as long as later requests. With only one sweep step, this search began at 74/s, although the server had a
+/// times as long as later requests. With only one sweep step, one search began at 74/s, although the server had a
 /// capacity of 1,000/s.
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the measurements are made longer for a slow server.
@@ -59,14 +59,15 @@ const PROOF_MARGIN: f64 = 1.1;
 const MIN_PROOF_S: f64 = 4.0;
 
 /// Minimum length of a search in `arena` and `size`, seconds. In a simulation (`known_capacity`), three seconds are
-/// enough to find a capacity of 10,000/s within 15 %. Of a capacity of 1,000/s, three seconds give only a lower bound.
+/// enough to find a capacity of 10,000/s within 15 %. In the same simulation, three seconds give only a lower bound for
+/// a capacity of 1,000/s.
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search in addition to its own budget, seconds: test request, starting agents, and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
 /// Usual maximum length of a step's warm-up, seconds: enough for judge's test to recognize a steady rate. If half of
 /// the measurement is longer than [`MAX_WARM_UP_S`], the maximum is half of the measurement. With very small budgets,
-/// the maximum is shorter.
+/// the maximum warm-up is shorter.
 const MAX_WARM_UP_S: f64 = 0.7;
 /// Usual maximum length of a search step's warm-up, seconds. If a quarter of the measurement is longer than
 /// [`MAX_SEARCH_WARM_UP_S`], the maximum is a quarter of the measurement.

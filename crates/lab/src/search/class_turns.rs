@@ -1,5 +1,5 @@
 //! Measurement of the cost of each class of requests. Short loads give one class after another a larger share of the
-//! requests. Crate `judge` computes the costs.
+//! requests. Crate `judge` computes the costs of the classes.
 
 use run::{LoadPlan, RequestOrder, RequestSet, TrialKind};
 

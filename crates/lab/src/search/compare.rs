@@ -12,7 +12,7 @@ use crate::{Lab, LabError, Nobody, TargetSetup, Watch, resolve};
 pub struct InTurns {
     /// Runs of the two servers. Each load test of a run is one short measurement (window) of its server.
     pub runs: [Run; 2],
-    /// Order of the turns.
+    /// Order of the turns of the two servers.
     pub turns: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
@@ -42,17 +42,18 @@ pub struct InTurnsPlan {
 /// Choice between measuring two servers in turns and at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
-    /// At the same time, if both servers and both generators can have cores of their own, and both servers can be moved
-    /// to other CPUs. In turns, if cores are lacking or a server cannot be moved.
+    /// Measures at the same time, if both servers and both generators can have cores of their own, and both servers can
+    /// be moved to other CPUs. Measures in turns, if cores are lacking or a server cannot be moved.
     #[default]
     Auto,
-    /// At the same time, even if servers and generators share CPUs.
+    /// Measures at the same time, even if servers and generators share CPUs.
     Always,
-    /// Always in turns.
+    /// Always measures in turns.
     Never,
 }
 
-/// Loads the targets of both plans, in turns or at the same time. The seed of the first plan determines the order.
+/// Loads the targets of both plans, in turns or at the same time. The seed of the first plan determines the order of
+/// the loads.
 pub fn in_turns(mut plans: [Plan; 2], settings: InTurnsPlan, watch: &dyn Watch) -> Result<InTurns, LabError> {
     let InTurnsPlan { budget_s, threshold, whole_budget, duet } = settings;
     let mut duet = planned_duet(&mut plans, duet)?;

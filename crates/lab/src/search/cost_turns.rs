@@ -12,10 +12,11 @@ pub(crate) const BUDGET_SHARE: f64 = 0.12;
 const MIN_BUDGET_S: f64 = 8.0;
 /// Share of the time of one turn (one load) for its warm-up.
 const WARM_UP_SHARE: f64 = 0.2;
-/// Share of the time of one turn (one load) for its measurement. Starting and ending a load test gets the rest.
+/// Share of a turn (one load) in which the load is measured. Starting and ending the load test takes the rest of the
+/// turn.
 const WINDOW_SHARE: f64 = 0.6;
 /// Minimum length of a turn (one load), as a share of the planned length. The value of one half is an assumption, not a
-/// measurement. With less than half of the planned length, starting agents would take most of a turn.
+/// measurement. In a turn shorter than half of the planned length, starting the agents would take most of the time.
 const MIN_SHORTENED: f64 = 0.5;
 /// Minimum number of rounds through all loads. With only one round, a slow phase of the machine would look like a cost.
 const MIN_ROUNDS: usize = 2;
@@ -43,7 +44,7 @@ fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
 }
 
 /// Measures several kinds of load in turns, within about `seconds` seconds. `subject` names the measured cost in
-/// messages. `window` returns the load for a kind and a turn.
+/// messages. `window` returns the load of a given kind for a given turn.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     seconds: f64,

@@ -75,9 +75,9 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the number of connections of the load test on which the verdict relies. This number of
-    /// connections is usually the smallest that reaches the highest rate. With more connections, requests would only
-    /// wait longer.
+    /// Tests the verdict with the number of connections of the load test on which the verdict relies. The number of
+    /// connections on which the verdict relies is usually the smallest that reaches the highest rate. With more
+    /// connections, requests would only wait longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);

@@ -9,8 +9,8 @@ use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
 /// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count would vary by
-/// more than 1 %, a third of the search's default precision (3 %). A search with fewer requests therefore uses equal
-/// gaps between arrivals, and the load test records this choice.
+/// more than 1 %, a third of the search's default precision (3 %). If a search sends fewer requests, it uses equal gaps
+/// between arrivals, and the load test records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of measurements in a search. The search uses this number to estimate how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
@@ -185,8 +185,8 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate has failed, or only one was tried, a higher or lower rate in the last step shows more than an
-        // overload: "below 12,000/s" says less than "10,000 to 12,000/s".
+        // As long as no rate has failed, or only one rate was tried, another rate in the last step shows more than an
+        // overload would: "below 12,000/s" says less than "10,000 to 12,000/s".
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && search.needs_another_rate();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));

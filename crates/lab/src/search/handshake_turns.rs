@@ -43,7 +43,8 @@ impl Kind {
     /// Returns the load with connections and TLS sessions of this kind.
     fn applied(self, load: LoadPlan) -> LoadPlan {
         let resume = if self == Self::Resumed { 1.0 } else { 0.0 };
-        // A request in early data shares packets with the handshake, whose cost could then not be told apart.
+        // A request in early data shares packets with the handshake, so the cost of the handshake could not be measured
+        // alone.
         let tls = load.tls.map(|tls| TlsPlan { resume, early_data: false, ..tls });
         let new_connections = self != Self::Kept;
         let intensity = if new_connections { load.intensity.without_pipeline() } else { load.intensity };

@@ -1,11 +1,11 @@
 //! Choice of the next rate in the open-loop search. All functions of this file are pure.
 //!
 //! The search raises the rate until a rate fails, or lowers it until a rate passes. Above the highest rate of the
-//! closed-loop sweep, it doubles the rate at each step. If throughput was still growing at the end of the sweep, the
-//! first rate is already twice the highest rate of the sweep. Once one rate has failed and another has passed, the
-//! search estimates the capacity from all measurements. Once it has an estimate, the search alternates between the
-//! estimated capacity and a higher rate, at which even a short measurement contains some late requests. The estimate
-//! uses all measurements, so a single disturbed measurement cannot decide.
+//! closed-loop sweep, the search doubles the rate at each step. If throughput was still growing at the end of the
+//! sweep, the first rate is already twice the highest rate of the sweep. Once one rate has failed and another has
+//! passed, the search estimates the capacity from all measurements. Once it has an estimate, the search alternates
+//! between the estimated capacity and a higher rate, at which even a short measurement contains some late requests. The
+//! estimate uses all measurements, so a single disturbed measurement cannot determine it alone.
 
 use judge::Pooled;
 
@@ -26,14 +26,14 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// Ratio of the overload rate to the larger of two rates: the lowest failed rate, and the highest rate of the closed
 /// loop.
 const OVERLOAD_FACTOR: f64 = 1.30;
-/// Minimum number of measurements before an interval is trusted, even if it is narrow. With five measurements, the
-/// result of a search of ten seconds on a slow server is 8 % too high on average. The interval of a search with five
-/// measurements covers the error of 8 % (`tests/known_capacity/budgets.rs`).
+/// Minimum number of measurements before the search trusts an interval of the capacity, even if it is narrow. With five
+/// measurements, the result of a search of ten seconds on a slow server is 8 % too high on average. The interval of a
+/// search with five measurements covers the error of 8 % (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 /// Number of windows in a cycle of a search that uses overloads: one window at the capacity, and the others beyond it.
-/// Windows at the capacity are needed throughout the search. With only one of them per search, 12 simulated searches
-/// were 5.7 % too high on average, and some had no interval (D/M/1 of 8 ms, 99th percentile under 1 s:
-/// `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
+/// Windows at the capacity are needed throughout the search. With only one window at the capacity per search, 12
+/// simulated searches were 5.7 % too high on average, and some had no interval (D/M/1 of 8 ms, 99th percentile under 1
+/// s: `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
 const OVERLOAD_CYCLE: usize = 3;
 
 /// State of a search.
@@ -72,8 +72,8 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all measurements of the search so
-    /// far, except those that other programs disturbed. For each measurement, `windows` has the rate, and true if the
-    /// measurement met the limits. The search may learn of a disturbance only later, so every call counts all
+    /// far, except those that other programs disturbed. For each measurement, `windows` contains the rate, and true if
+    /// the measurement met the limits. The search may learn of a disturbance only later, so every call counts all
     /// measurements again. `pooled` is the capacity estimated from all measurements, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
@@ -97,14 +97,16 @@ impl RateSearch {
         self.seen == 0
     }
 
-    /// Returns true if another rate would show more than an overload: no rate has failed, or the only measurement failed.
+    /// Returns true if the search should measure another rate: no rate has failed yet, or the only measurement so far
+    /// failed.
     pub fn needs_another_rate(&self) -> bool {
         self.failed.is_none() || self.passed.is_none() && self.seen == 1
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
-        // A few overloads may agree by chance, so a search that uses overloads does not end early. A window at the
-        // capacity does not improve the estimate then, but shows the response times at the capacity.
+        // The results of a few overloads may agree by chance, so a search that uses overloads does not end early. In a
+        // search that uses overloads, a window at the capacity does not improve the estimate, but shows the response
+        // times at the capacity.
         let cycle = if pooled.of_overloads { OVERLOAD_CYCLE } else { 2 };
         self.done = !pooled.of_overloads && self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
         if self.seen.is_multiple_of(cycle) { pooled.estimate.rate } else { pooled.beyond }

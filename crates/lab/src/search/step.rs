@@ -32,7 +32,7 @@ const MIN_PERIODS: f64 = 3.0;
 /// server with a quota answers in bursts, one per period, and a period begins with the load. In an earlier version of
 /// loadline, a measurement of 0.457 s always contained five bursts instead of 4.57, and its rate was 9 % too high.
 fn whole_periods(measure_s: f64) -> f64 {
-    // Because of rounding errors, the quotient may be slightly below a whole number.
+    // Because of rounding errors, the number of periods may be slightly below a whole number.
     let periods = (measure_s / QUOTA_PERIOD_S + 1e-6).floor();
     if periods >= MIN_PERIODS { periods * QUOTA_PERIOD_S } else { measure_s }
 }

@@ -4,7 +4,8 @@
 /// ratio, throughput does not count as growing with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// Relative growth of throughput from one step to the next that is too large to be noise. A step whose throughput grows
-/// this much is not flat, even if its rate is below the best one. The steps since the best one may have been disturbed.
+/// this much does not count as flat, even if an earlier step had a higher rate. Other programs may have disturbed the
+/// steps since the step with the highest rate.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step with more than twice the clients of the step before.

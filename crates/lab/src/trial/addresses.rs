@@ -1,6 +1,7 @@
 //! Chooses among the addresses of a host name. The choice is the first address that accepts a connection, as in other
 //! clients (RFC 8305), or all addresses that accept a connection. Unlike RFC 8305, loadline tries the addresses one
-//! after the other. Simultaneous tries would open connections to the measured server and close them at once.
+//! after the other. Trying all addresses simultaneously would open connections to the measured server only to close
+//! them immediately.
 
 use std::net::SocketAddr;
 

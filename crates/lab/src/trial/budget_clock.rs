@@ -7,8 +7,8 @@ const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Assumed time to judge and write a run for the first time, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.14;
 /// Time reserved for the end of a run, in multiples of the time that judging the run takes. At the end, the report is
-/// written and the run is judged once more, including the resources needed for twice the capacity. With a factor of
-/// 2.0, searches of 15 s took up to 16.1 s on two CPUs with 15 to 20 busy programs.
+/// written and the run is judged once more, including the resources needed for twice the capacity. With a reserve of
+/// only 2.0 times the judging time, searches of 15 s took up to 16.1 s on two CPUs with 15 to 20 busy programs.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.

@@ -1,4 +1,4 @@
-//! gRPC calls whose messages the user gives as JSON. The messages are encoded once, before any load.
+//! gRPC calls whose messages the user gives as JSON. loadline encodes the messages of the calls once, before any load.
 
 use run::{Address, EncodedCall, LoadPlan, Plan, Protocol, ServerQuestion, TlsPlan};
 
@@ -10,7 +10,7 @@ use crate::{Lab, LabError, preflight};
 const TASK: &str = "encoding the messages of --grpc-json";
 
 /// Encodes the messages of a gRPC call, if the plan has them as JSON. Proto files and descriptor sets are read on this
-/// host. Without them, the host that generates the load asks the server.
+/// host. If the plan names no such files, the host that generates the load asks the server for the types.
 pub(super) fn encode(
     lab: &mut Lab<'_>,
     addr: &Address,
@@ -46,8 +46,8 @@ fn reflected(addr: &Address, load: &LoadPlan, asker: &Asker<'_>) -> Result<Encod
     answer.call.ok_or_else(|| answer.error.unwrap_or_else(|| "no answer came".into()))
 }
 
-/// Returns the types of a gRPC server, from the files of the plan or by reflection. An empty target is right if the
-/// plan has files.
+/// Returns the types of a gRPC server, from the files of the plan or by reflection. If the plan names files with types,
+/// its target may be empty.
 pub fn call_types(plan: &Plan) -> Result<descriptors::Types, LabError> {
     let url = &plan.target.url;
     let fail = |why: String| LabError::set_up("reading the types of a gRPC server", why);

@@ -38,7 +38,7 @@ pub(super) fn join(
 }
 
 /// Returns the nodes that hold these slots. The node `asked`, which answered the question for the slots, comes first if
-/// it holds any of them. Returns an empty list if the server belongs to no cluster.
+/// it holds any of the slots. Returns an empty list if the server belongs to no cluster.
 fn nodes(ranges: &[ClusterSlots], slots: &[u16], asked: SocketAddr) -> Vec<SocketAddr> {
     let holds = |range: &&ClusterSlots| slots.iter().any(|slot| (range.first..=range.last).contains(slot));
     let mut nodes: Vec<SocketAddr> = Vec::new();

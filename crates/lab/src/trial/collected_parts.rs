@@ -125,7 +125,8 @@ impl CollectedParts {
 
     /// Returns the merged results of all agents, and the load of each host. The length of the merged measurement is the
     /// mean over all agents. Agents begin to measure at slightly different times. The sum of all counts divided by the
-    /// mean length is the sum of the agents' rates. With the maximum length, all rates would be too low.
+    /// mean length is the sum of the agents' rates. If the counts were divided by the longest measurement of any agent,
+    /// all rates would be too low.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
         self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };

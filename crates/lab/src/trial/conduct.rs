@@ -45,8 +45,8 @@ const LEAD: Duration = Duration::from_millis(50);
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of agents for which fine ticks (progress reports at short intervals) are used. With more agents, no
-/// agent reports fine ticks.
+/// Maximum number of agents for which fine ticks (progress reports at short intervals) are used. With more agents than
+/// this maximum, no agent reports at short intervals.
 const MAX_FINE_AGENTS: usize = 16;
 /// Time per agent that is added to [`LEAD`] or [`LOCAL_LEAD`], because many agents get their commands one after the
 /// other.
@@ -59,7 +59,7 @@ pub struct Load<'a> {
     pub host: &'a dyn Host,
     /// Address of the server.
     pub addr: run::Address,
-    /// Plan of the load. The plan of the first load also sets the durations of the whole test.
+    /// Plan of the load. The plan of the first load also sets the durations of the whole load test.
     pub plan: LoadPlan,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) left_s: f64,
 }
 
-/// Conducts one load test with the agents of the preceding test. Afterwards, the agents wait for another task.
+/// Conducts one load test with the agents of the preceding test. After the load test, the agents wait for another task.
 /// `samplers` starts the observers once the process IDs of the agents are known.
 pub(crate) fn conduct(
     setup: &TrialSetup<'_>,
@@ -96,7 +96,8 @@ pub(crate) fn conduct(
     let left = budget_end.map_or(patience, |end| end.saturating_duration_since(began).max(MIN_READY_TIME));
     let ready = match group.await_ready(patience.min(left)) {
         Ok(ready) => ready,
-        // The run ends and its earlier results remain valid, as when an agent is killed during the load.
+        // If an agent was killed before the load, the run ends and its earlier results remain valid, as when an agent
+        // is killed during the load.
         Err(LabError::Killed { name, why }) => {
             let text = format!("the generator {name:?} ended at 0.0 s: {why}");
             return Ok((never_begun(setup.loads, point, text), TrialEnd::Broken));

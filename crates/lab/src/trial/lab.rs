@@ -86,7 +86,8 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // Agents inherit the raised descriptor limit. If the limit cannot be raised, the agents inherit the old limit.
+        // Agents inherit the raised descriptor limit. If the descriptor limit cannot be raised, the agents inherit the
+        // old limit.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         let mut lab = Self {
             run,
@@ -341,7 +342,7 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     databases::Database::connect(behind).map_err(fail)
 }
 
-/// Writes the run with a load test that has not ended. The run is marked as interrupted, in case this process is
+/// Writes the run, including a load test that has not ended. The run is marked as interrupted, in case this process is
 /// killed.
 fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
@@ -354,7 +355,7 @@ fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration)
 
 /// Returns the path of the program that agents run, which is this program.
 pub fn own_program() -> Result<PathBuf, LabError> {
-    // Only tests of other crates set this variable.
+    // Only tests of other crates set the variable LOADLINE_AGENT.
     if let Some(path) = std::env::var_os("LOADLINE_AGENT") {
         return Ok(path.into());
     }

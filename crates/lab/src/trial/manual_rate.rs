@@ -32,8 +32,8 @@ impl ManualRate {
     /// Replaces the planned rate in the load test by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // The number of requests that were due in the measurement is not used. After a stall of a generator, the number
-        // of due requests includes requests that were due before the measurement.
+        // The number of requests that were due in the measurement is not used for the offered rate. After a stall of a
+        // generator, the number of due requests includes requests that were due before the measurement.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// Longest time from the first byte to the last of an answer that arrived in one piece, microseconds: the shortest time
-/// that a histogram stores.
+/// Maximum time from the first to the last byte of an answer that counts as arrived in one piece, microseconds. It is
+/// the shortest time that a histogram stores.
 const ONE_PIECE_US: f64 = 0.001;
 
 /// Label, kind and settings of a trial, which are set before the trial is conducted.
@@ -16,7 +16,7 @@ pub struct Point {
     pub label: String,
     /// Kind of the load test.
     pub kind: TrialKind,
-    /// Settings that are not in the plan. The loads of the test are added to the settings in `key`.
+    /// Settings of the trial that are not in the plan. The loads of the test are added to the settings in `key`.
     pub key: Key,
     /// Maximum response time of completed requests that count as goodput, microseconds; `None` for no limit.
     pub within_us: Option<f64>,
@@ -104,8 +104,8 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
     }
 }
 
-/// Removes histograms that repeat others, because every answer arrived in one piece. Returns whether the agents sent
-/// times to the first byte, and waits.
+/// Removes a histogram that equals another one, because every answer arrived in one piece. Returns whether the agents
+/// sent times to the first byte, and waits.
 fn take_repeated(histograms: &mut BTreeMap<String, Hist>) -> [bool; 2] {
     let first_byte = AnswerTime::FirstByte.histogram();
     let known = [first_byte, "wait"].map(|name| histograms.contains_key(name));
@@ -119,7 +119,8 @@ fn take_repeated(histograms: &mut BTreeMap<String, Hist>) -> [bool; 2] {
     known
 }
 
-/// Returns a summary in which the shortest time that a histogram stores is 0. It stands for answers in one piece.
+/// Returns a summary in which the shortest time that a histogram stores is 0. This shortest time stands for answers
+/// that arrived in one piece.
 fn without_shortest(mut times: Summary) -> Summary {
     let Summary { min, p50, p90, p99, p99_9, max, .. } = &mut times;
     [min, p50, p90, p99, p99_9, max].into_iter().filter(|us| **us <= ONE_PIECE_US).for_each(|us| *us = 0.0);

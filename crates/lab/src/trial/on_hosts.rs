@@ -77,8 +77,8 @@ impl HostsSetup {
         &*self.clients
     }
 
-    /// Returns the client host of each load agent. The hosts take turns in this list, and each occurs as often as it
-    /// has agents.
+    /// Returns the client host of each load agent. The hosts take turns in the returned list, and each host occurs as
+    /// often as it has agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         agents_of(self.clients())
     }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_address_is_the_one_asked_for_or_the_host_s() {
         let host = |name: &str| HostPlan { name: name.into(), role: Role::Server, ..HostPlan::default() };
-        // The names are looked up on the clients' host.
+        // loadline looks up the servers' names on the clients' host.
         let look_up = |name: &str| match name {
             "web1" => Ok(vec!["192.0.2.7:0".parse().unwrap(), "192.0.2.8:0".parse().unwrap()]),
             other => Err(format!("from c1: the host {other:?} cannot be found")),

@@ -51,8 +51,8 @@ impl Progress {
     }
 
     /// Takes a tick (progress report) of an agent, which arrived at `now_s`. Drops a tick with an impossible time. The
-    /// series has a value for every tenth of a second up to the last tick. A tick with a time in the far future would
-    /// therefore make the series too long.
+    /// series of rates has a value for every tenth of a second up to the last tick. A tick with a time in the far
+    /// future would therefore make the series too long.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);

@@ -91,8 +91,8 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Waits until the test in crate `judge` finds the completed rate steady, but no longer than the plan's maximum
-    /// warm-up. If connections open at a limited rate, all `asked` connections must be established, too. If the load
-    /// began late in the budget, the maximum warm-up is shorter.
+    /// warm-up. If connections open at a limited rate, all requested connections (`asked`) must be established, too. If
+    /// the load began late in the budget, the maximum warm-up is shorter.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
@@ -152,13 +152,13 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until the load test ends early. If the server gives no answers at the end
-    /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Without this extension, the percentiles
-    /// would not include the waiting requests. The measurement also ends with the budget, but lasts at least
-    /// [`MIN_WINDOW_S`]. The budget does not cut the time slots of an experiment short.
+    /// of the measurement, extends the measurement by up to [`MAX_STANDSTILL`]. Without the longer measurement, the
+    /// percentiles would not include the waiting requests. The measurement also ends with the budget, but lasts at
+    /// least [`MIN_WINDOW_S`]. The budget does not cut the time slots of an experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s, &plan.stages);
-        // The command that ends the measurement is sent some time before that end.
+        // The command that ends the measurement is sent some time before the end of the measurement.
         let lead_s = self.lead.map_or(0.0, |lead| lead.as_secs_f64());
         let duration_s = plan.duration_s.min(self.left_s(plan).max(MIN_WINDOW_S));
         let until = Instant::now() + Duration::from_secs_f64((duration_s - lead_s).max(0.001));

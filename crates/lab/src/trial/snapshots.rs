@@ -5,14 +5,15 @@ use run::{DETAIL_INTERVAL, LoadPlan, Moment, Stage, TickDetail};
 
 /// Minimum length of a stretch, seconds. Ticks (progress reports) with details arrive only five times per second.
 const MIN_STRETCH_S: f64 = 1.0;
-/// Minimum length of a stretch, seconds, if the offered rate changes. Each stretch then belongs to few rates.
+/// Minimum length of each stretch of a measurement, seconds, if the offered rate changes. With short stretches, each
+/// stretch belongs to few rates.
 const MIN_STRETCH_OF_STAGES_S: f64 = 0.5;
 /// Maximum number of stretches in a measurement.
 const MAX_STRETCHES: f64 = 400.0;
 
-/// Returns true if a measurement is divided into stretches. It is divided if it is long enough to show how a load
-/// changes over time: it then has at least three stretches. A load of planned stages is always divided, because each
-/// stage needs its own response times.
+/// Returns true if a measurement is divided into stretches. A measurement is divided if it is long enough to show how a
+/// load changes over time: it then has at least three stretches. A load of planned stages is always divided, because
+/// each stage needs its own response times.
 pub(crate) fn is_stretched(plan: &LoadPlan) -> bool {
     plan.duration_s >= 4.0 * MIN_STRETCH_S || !plan.stages.is_empty()
 }
@@ -21,8 +22,8 @@ pub(crate) fn is_stretched(plan: &LoadPlan) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshots {
     step_s: f64,
-    /// Times at which the last tick with details before an edge is expected: the end of a stage, or the end of the
-    /// window of a load with stages. A stretch ends at each of these times.
+    /// Times at which the last tick with details is expected before the end of a stage, or before the end of the window
+    /// of a load with stages. A stretch ends at each of these times.
     edges: Vec<f64>,
     states: Vec<(f64, TickDetail)>,
 }
@@ -31,7 +32,8 @@ impl Snapshots {
     /// Starts a measurement of `window_s` seconds with a first snapshot. All times are seconds since the load began, as
     /// are the planned stages.
     pub(crate) fn begin(now_s: f64, (window_s, stages): (f64, &[Stage]), known: TickDetail) -> Self {
-        // A load with stages has stretches twice as long, because its edges may add as many stretches again.
+        // A load with stages has stretches twice as long, because the ends of its stages may add as many stretches
+        // again.
         let (least_s, times) = if stages.is_empty() { (MIN_STRETCH_S, 1.0) } else { (MIN_STRETCH_OF_STAGES_S, 2.0) };
         let step_s = (times * window_s / MAX_STRETCHES).max(least_s);
         let ends = stages.iter().scan(0.0, |end_s, stage| {
@@ -44,8 +46,8 @@ impl Snapshots {
         Self { step_s, edges, states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch has ended, so that a snapshot is due. Snapshots are taken at ticks with details. If a
-    /// measurement is longer than planned, the additional time has no stretches.
+    /// Returns true if a stretch has ended, so that a snapshot is due. Snapshots are taken at those ticks (progress
+    /// reports) that contain details. If a measurement is longer than planned, the additional time has no stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         let is_edge = |since_s: f64| self.edges.iter().any(|edge_s| since_s < *edge_s && *edge_s <= now_s);

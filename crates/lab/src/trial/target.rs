@@ -57,7 +57,8 @@ impl ParsedTarget {
 }
 
 /// Parses a target and looks up its host name on this host. `asked` is the protocol with settings from flags or from a
-/// plan. The scheme determines the protocol. Keeps the settings in `asked` if they are for this protocol.
+/// plan. The scheme of the target determines the protocol. Keeps the settings in `asked` if they belong to the scheme's
+/// protocol.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     parse(target, asked)?.resolved(look_up)
 }
@@ -185,9 +186,9 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     }
 }
 
-/// Returns the settings in `asked` if they are for this protocol, otherwise the protocol's default settings. The
-/// function always fills in host and path of the target. A protocol without paths refuses a path, because the user
-/// would expect the path to have an effect.
+/// Returns the settings in `asked` if they belong to the scheme's protocol, otherwise the default settings of that
+/// protocol. The function always fills in host and path of the target. A protocol without paths refuses a path, because
+/// the user would expect the path to have an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,

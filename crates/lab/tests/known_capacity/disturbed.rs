@@ -33,8 +33,8 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// The server itself stops once for 1.5 s. The stop of the server is not recorded as a pause of the machine. This stop
-/// of the server spoils one or two measurements, but the other measurements outweigh them.
+/// The server itself stops once for 1.5 s. The stop of the server is not recorded as a pause of the machine. The single
+/// stop of the server spoils one or two measurements, but the other measurements outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);
@@ -55,7 +55,7 @@ fn programs_that_come_and_go_do_not_bend_the_capacity() {
 }
 
 /// The hypervisor gives half of the server's CPU to other virtual machines during 8 of 30 s. Overloads show the
-/// capacity of this server, so each of these windows would lower the estimate.
+/// capacity of this server, so each window with stolen CPU time would lower the estimate.
 #[test]
 fn windows_whose_cpu_time_was_stolen_do_not_bend_the_capacity() {
     let found = long_limit().holds(SEEDS, robbed);

@@ -54,7 +54,8 @@ impl Known {
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());
         let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
         assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
-        // With few runs, the share of intervals may be lower by chance: by two standard deviations of a binomial count.
+        // With few runs, fewer intervals may contain the capacity by chance: the allowed share is lower by two standard
+        // deviations of a binomial count.
         let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
         let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
         assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());

@@ -46,7 +46,7 @@ struct Way {
 }
 
 impl Line {
-    /// Creates the lines of `hosts` hosts.
+    /// Creates the model of a long line between `hosts` hosts.
     pub(crate) fn new(plan: LinePlan, hosts: usize) -> Self {
         let way = |host: usize| Way {
             rate: plan.bits_per_s.map(|rate| Serialiser::new(rate, plan.limit_bytes)),

@@ -1,7 +1,7 @@
 //! Forwarder in user space, for media that the kernel does not simulate. The forwarder reads the frames that hosts
 //! send. For each frame, a [`Relay`] (a model of the medium) decides whether and when the frame arrives.
 //!
-//! A relay gets the time and the frames from its caller. Tests of relays therefore need neither a clock nor a network.
+//! A relay gets the time and the frames from its caller. Tests of relays need neither a clock nor a network.
 
 mod engine;
 mod hub;

@@ -58,8 +58,8 @@ impl Serialiser {
         self.queued
     }
 
-    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. Frames that still wait are not
-    /// included.
+    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The time does not include
+    /// frames that still wait.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

@@ -11,7 +11,7 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, microseconds. After a pause,
-/// the wire may therefore send as much traffic without delay as it normally carries in this time. The traffic that is
+/// the wire may send as much traffic without delay as it normally carries in this maximum lateness. The traffic that is
 /// sent without delay may be less than one frame: `htb` first sends a whole frame, and then waits until it has enough
 /// tokens again. The alternative `tbf` would need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;

@@ -7,9 +7,9 @@
 //! simulates collisions.
 //!
 //! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In a common queue, a request
-//! would wait behind all answers that were sent before it. With a common queue, the clients of a closed loop would all
-//! send at about the same time, and later all wait at the same time. While the server works, the wire with a common
-//! queue would be idle: five clients would use only 79 % of it.
+//! would wait behind all answers that were sent before it. With one queue for all stations, the clients of a closed
+//! loop would all send at about the same time, and later all wait at the same time. While the server works, a wire with
+//! one queue for all stations would be idle: five clients would use only 79 % of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::net::{Net, port_name};
 use crate::tools;
 
 /// Maximum number of bytes in each station's queue. A queue that takes more than about 1 s to send at 10 Mbit/s would
-/// hide losses. However, a client's whole TCP window must fit into the queue.
+/// hide losses. A client's whole TCP window must fit into the queue, too.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -71,8 +71,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the `ifb` interface through which all frames pass. This interface is created first, because its creation
-    /// shows whether the kernel has everything that the medium needs.
+    /// Creates the `ifb` interface through which all frames pass. The interface `ifb0` is created first, because its
+    /// creation shows whether the kernel has everything that the medium needs.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))

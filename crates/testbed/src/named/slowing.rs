@@ -39,8 +39,8 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes a request, and all later requests of its connection, in a new thread. The keeper can therefore serve
-    /// other connections meanwhile. Refuses the request if another client already controls the medium's rate.
+    /// Executes a request, and all later requests of its connection, in a new thread. While this thread runs, the
+    /// keeper can serve other connections. Refuses the request if another client already controls the medium's rate.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
             // Ignore an error, because the client may have closed the connection.
@@ -94,7 +94,8 @@ impl Drop for RateHold {
     }
 }
 
-/// The client's side: control of the medium's rate. Dropping this value restores the full rate.
+/// The client's side of a connection to the keeper: it controls the medium's rate. Dropping this value restores the
+/// full rate.
 #[derive(Debug)]
 pub struct MediumSlowdown {
     stream: UnixStream,

@@ -25,7 +25,7 @@ fn directory() -> PathBuf {
 }
 
 /// Returns the user ID as seen from outside of the user namespace. Inside a host of a testbed that was created without
-/// root, the ID is 0. `map` is the content of `/proc/self/uid_map`.
+/// root, the user ID is 0. `map` is the content of `/proc/self/uid_map`.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u32>().ok());

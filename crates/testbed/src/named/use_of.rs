@@ -12,8 +12,8 @@ use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
 /// Creates a named testbed: starts its keeper (the process that keeps the testbed alive) in the background, and returns
-/// the testbed's status. The command `program` with `arguments` runs the keeper. This command must call [`keep`], and
-/// print a line as soon as the testbed can be used.
+/// the testbed's status. The command `program` with `arguments` runs the keeper. The keeper's command must call
+/// [`keep`], and print a line as soon as the testbed can be used.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);

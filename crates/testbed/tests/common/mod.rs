@@ -39,8 +39,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and the times at which it printed the lines that report intervals. Tests use these times to add
-/// up the throughput of several processes in one period.
+/// An iperf3 process, and the times at which it printed the lines that report intervals. Tests use the times of these
+/// lines to add up the throughput of several processes in one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,

@@ -8,8 +8,8 @@ use crate::live::Totals;
 
 /// Value of `AGGREGATION_TEMPORALITY_CUMULATIVE`: counts are sums since the start.
 const CUMULATIVE: u8 = 2;
-/// Number of buckets of a coarse histogram that become one OTLP bucket. With this number, two OTLP buckets span a
-/// factor of two.
+/// Number of buckets of a coarse histogram that become one OTLP bucket. With this number of buckets, two OTLP buckets
+/// span a factor of two.
 const BUCKETS_TOGETHER: usize = 4;
 
 /// Figures of a run from its start to the current moment.

@@ -126,7 +126,7 @@ pub(super) fn go(test: &str, limit: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
-/// Starts nginx. Its http block contains the lines in `http`, and its server block contains the lines in `server`.
+/// Starts nginx. nginx's http block contains the lines in `http`, and its server block contains the lines in `server`.
 fn nginx(test: &str, http: &str, server: &str) -> Option<Server> {
     let (nginx, port, dir) = (installed(test, &["nginx"])?, free_port(), tempfile::tempdir().unwrap());
     let d = dir.path();
@@ -167,7 +167,8 @@ pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
     let mut command = Command::new(fpm);
     command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
-    // As root, the workers run as user nobody, who can read this folder, but perhaps not that of the sources.
+    // If the test runs as root, PHP's workers run as user nobody, who can read this folder, but perhaps not the folder
+    // of the sources.
     let script = dir.path().join("sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
     let location = format!(

@@ -13,8 +13,8 @@ use testkit::{
 };
 
 /// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
-/// Other levers need turns: longer loads that alternate without and with the lever. The share of the budget for such a
-/// lever is too short, so the experiment skips the lever.
+/// Other levers need turns: longer loads that alternate without and with the lever. The share of the budget for a lever
+/// that needs turns is too short, so the experiment skips the lever.
 const BUDGET: &str = "30s";
 /// Maximum time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
@@ -108,16 +108,16 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
     let before = stage.group.cpu_quota();
     let flags = ["--budget", BUDGET, "--intrusive"];
-    // First, the conductor (the process that controls the experiment) is killed. The conductor's agents (processes on
-    // the hosts) find that their input has ended, and undo their changes.
+    // In the first part of the test, the conductor (the process that controls the experiment) is killed. The
+    // conductor's agents (processes on the hosts) find that their input has ended, and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&[conductor(&stage.hosts)]);
     });
     stage.is_as_it_was(&before);
-    // Second, the processes of the levers are killed, so they cannot undo their changes. The observer (the agent that
-    // reads the counters) was started before the levers, and the test does not kill it. The next command that contacts
-    // the host must undo the changes that the levers made.
+    // In the second part of the test, the processes of the levers are killed, so they cannot undo their changes. The
+    // observer (the agent that reads the counters) was started before the levers, and the test does not kill it. The
+    // next command that contacts the host must undo the changes that the levers made.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);

@@ -22,7 +22,8 @@ fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     if !has_testbed(test, &words) {
         return None;
     }
-    // Status 1 means that one of the experiment's checks failed. Other programs may make such a check fail.
+    // Status 1 means that one of the experiment's checks failed. Other programs may make a check of the experiment
+    // fail.
     match output.status.code() {
         Some(1) if !others.stayed_away(test) => return None,
         status => assert_eq!(status, Some(0), "{words}{}", String::from_utf8_lossy(&output.stdout)),
@@ -85,7 +86,7 @@ fn clients_are_added_on_every_kind_of_medium() {
     }
 }
 
-/// Starts a record server. Returns the server's process and address.
+/// Starts a server from which clients read records. Returns the server's process and address.
 fn record_server() -> (ChildProcess, String) {
     let mut command = Command::new(binary!());
     command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -118,7 +119,7 @@ fn a_response_probe_script_runs_against_a_record_server() {
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
         // The measured time is the second half of the trial (2 s), plus the rest of the cycle that runs at the trial's
-        // end. The test allows 2 s more than this time, because the machine may stall.
+        // end. The test allows 2 s more than these two times together, because the machine may stall.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

@@ -15,8 +15,8 @@ use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, n
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    // The log also contains earlier loads. The test waits until agents (processes) of earlier loads have ended, because
-    // it looks for the agents of this load.
+    // nginx's log also contains the requests of earlier loads. The test waits until agents (processes) of earlier loads
+    // have ended, because it looks for the agents of this load.
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
@@ -52,9 +52,9 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
 }
 
 /// S-Clients continue if other hosts are lost, so the run has not ended when the hosts return. On the hosts b and c,
-/// the test stops the processes. For the hosts d and e, the test cuts the network links. The faults last 10 s for b and
-/// d, and 40 s for c and e. The test needs little CPU time and measures no speed, so other tests may run at the same
-/// time.
+/// the test stops the generator processes. For the hosts d and e, the test cuts the network links. The faults last 10 s
+/// on the hosts b and d, and 40 s on the hosts c and e. The test needs little CPU time and measures no speed, so other
+/// tests may run at the same time.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);

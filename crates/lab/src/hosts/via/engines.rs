@@ -6,7 +6,8 @@
 pub struct Engine {
     /// Name for `--via`.
     pub name: &'static str,
-    /// Words of the command line before the program. `{host}` stands for the host's name.
+    /// First words of the engine's command line, before the program to run on the host. `{host}` stands for the host's
+    /// name.
     pub prefix: &'static [&'static str],
     /// True if the engine joins its arguments with spaces and passes them to a shell on the host. Loadline quotes each
     /// argument for an engine that joins its arguments.
@@ -15,8 +16,8 @@ pub struct Engine {
     /// over a master connection than over a new connection. Without master connections, sshd may refuse agents, because
     /// it limits the number of connections that are not yet authenticated.
     pub masters: bool,
-    /// Words of a command line that starts a container named `{host}` in this machine's network. The container's
-    /// options and image follow these words. Empty for an engine without images.
+    /// Words of a command line that starts a container named `{host}` in this machine's network. The caller appends the
+    /// container's options and image to these words. Empty for an engine without images.
     pub starts: &'static [&'static str],
     /// Meaning of a host's name for this engine, in one line.
     pub help: &'static str,
@@ -28,7 +29,8 @@ const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: fals
 pub const ENGINES: &[Engine] = &[
     Engine {
         name: "ssh",
-        // BatchMode is set, because a prompt would wait forever. `-t` is not used, because a terminal changes bytes.
+        // BatchMode is set, because a prompt would wait forever. ssh's option `-t` is not used, because a terminal
+        // changes bytes.
         prefix: &["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "{host}"],
         joins: true,
         masters: true,

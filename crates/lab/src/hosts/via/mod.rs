@@ -55,8 +55,8 @@ impl HostMasters {
 /// Maximum number of agents over one master connection. sshd limits the sessions per connection (`MaxSessions`, default
 /// 10), and the connection's own `cat` uses one session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
-/// Number of sessions that each host needs in addition to the generators' sessions. They are for an observer, an
-/// experiment, a question, and a session that is about to end.
+/// Number of sessions that each host needs in addition to the generators' sessions. The additional sessions are for an
+/// observer, an experiment, a question, and a session that is about to end.
 const EXTRA_SESSIONS: u32 = 4;
 
 impl Via {
@@ -146,7 +146,7 @@ fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
 }
 
 /// Returns the words of an engine or of the user's own command, and two flags. The first flag is true if a shell on the
-/// host reads the engine's arguments. The second flag is true if the engine supports master connections.
+/// host reads the engine's arguments. The second flag is true if the engine supports ssh's master connections.
 fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
         return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));

@@ -1,7 +1,7 @@
 //! Shell script that starts an agent where loadline is not installed. The script keeps a copy of loadline in the user's
 //! cache folder, named and checked by its hash. If the cache folder contains no copy of loadline, the script writes a
-//! request to standard output and reads the copy from standard input. The copy of loadline therefore needs no second
-//! connection.
+//! request to standard output and reads the copy from standard input. The copy of loadline arrives over the connection
+//! that started the script.
 
 use crate::hosts::program::Program;
 

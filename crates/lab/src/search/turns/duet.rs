@@ -66,7 +66,8 @@ pub(crate) struct LivePlacement {
 }
 
 impl LivePlacement {
-    /// Checks that both servers can be moved. The error says why a server cannot be moved.
+    /// Checks that the processes of both servers can be moved to other CPUs. The error says why a server cannot be
+    /// moved.
     pub(crate) fn new(pids: [Vec<u32>; 2], sets: [Vec<u32>; 2]) -> Result<Self, String> {
         if pids.iter().any(Vec::is_empty) || pids[0].iter().any(|pid| pids[1].contains(pid)) {
             return Err("both addresses belong to one server, or a server's processes are not visible".into());

@@ -64,7 +64,7 @@ impl<'d> Windows<'d> {
     /// Conducts the two measurements of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both measurements of a pair get the same arrivals and think times. Other pairs get different arrivals and
+        // Both measurements of a pair get the same arrivals and think times. Different pairs get different arrivals and
         // think times.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let order = self.order.pair();

@@ -92,7 +92,7 @@ impl Lab<'_> {
     /// continues, and its result is shown.
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
-            // The error message at the end of the run gives the path and the advice.
+            // The error message at the end of the run gives the path of the run, and advice.
             self.watch.alert(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
             self.unsaved = true;
         }

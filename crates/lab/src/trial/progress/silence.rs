@@ -110,7 +110,7 @@ mod tests {
     use super::super::tests::tick;
     use super::*;
 
-    /// Simulates 100 answers per second, with none from 2 s to 3 s. If `failing` is set, requests fail in this gap.
+    /// Simulates 100 answers per second, with none from 2 s to 3 s. If `failing` is set, requests fail from 2 s to 3 s.
     fn with_a_gap(failing: bool) -> Progress {
         let mut progress = Progress::new(1);
         for i in 1..=50_u64 {

@@ -41,7 +41,8 @@ fn read() -> Option<CpuTimes> {
 }
 
 /// Reads the first line of /proc/stat (proc_stat(5)). The first eight values are times of all CPUs; the fourth is idle
-/// time, and the fifth is idle time while a disk works. Further values are part of the first two.
+/// time, and the fifth is idle time while a disk works. The values after the eighth (times of guests) are already
+/// contained in the first two.
 fn parse(stat: &str) -> Option<CpuTimes> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|word| word.parse().ok()).collect();

@@ -25,8 +25,8 @@ pub(crate) struct Job {
     pub(crate) executable: PathBuf,
     /// Folder of the package, which is the test's working directory.
     pub(crate) folder: PathBuf,
-    /// True if other tests that measure run at the same time. The test then counts their CPU time as its own, so that it
-    /// skips no check because of them.
+    /// True if other tests that measure run at the same time. The test then counts the CPU time of these other tests as
+    /// its own, so that it skips no check because of them.
     pub(crate) is_beside_others: bool,
 }
 

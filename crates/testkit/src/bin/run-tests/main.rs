@@ -7,8 +7,8 @@
 //! The tests of the targets after `--skip` are not run. All other tests run in three groups, one group after the other:
 //!
 //! 1. Tests that measure nothing run side by side.
-//! 2. Tests that measure, but leave the CPUs mostly idle, run side by side, too. These are the tests of the targets
-//!    after `--light`, and those of modules `light` of each TARGET.
+//! 2. Tests that measure, but leave the CPUs mostly idle, run side by side, too. The mostly idle tests are the tests of
+//!    the targets after `--light`, and those of modules `light` of each TARGET.
 //! 3. All other tests of each TARGET measure, and run one at a time.
 //!
 //! In the groups 1 and 2, several tests run on each CPU, because most tests wait for timers. While the CPUs are partly
@@ -34,8 +34,8 @@ use pool::Workers;
 const TESTS_PER_CPU: usize = 2;
 /// Maximum number of tests of group 1 that run at the same time, per CPU, while the CPUs are partly idle.
 const MAX_TESTS_PER_CPU: usize = 4;
-/// Maximum number of tests of group 2 that run at the same time, per CPU, while the CPUs are partly idle. More of them
-/// would take CPU time from each other more often, and could change each other's results.
+/// Maximum number of tests of group 2 that run at the same time, per CPU, while the CPUs are partly idle. More tests at
+/// a time would take CPU time from each other more often, and could change each other's results.
 const MAX_LIGHT_TESTS_PER_CPU: usize = 3;
 
 fn main() -> ExitCode {
