@@ -356,9 +356,9 @@ mod tests {
     fn random_arrivals_at_a_server_that_keeps_up_are_no_change() {
         let of = |max_us: f64, seed: u64| {
             let mut random = fastrand::Rng::with_seed(seed);
-            let mut trial = Trial::default();
-            trial.intensity =
+            let intensity =
                 Intensity::Open { rate: 20.0, arrival: run::Arrival::Poisson, max_connections: 1, pipeline: 1 };
+            let mut trial = Trial { intensity, ..Trial::default() };
             let mut due = |rate: f64| (0..100).filter(|_| random.f64() < rate / 1000.0).count() as f64;
             let counts: Vec<f64> = (0..20).map(|tenth| due(40.0 - 1.9 * f64::from(tenth))).collect();
             let all = counts.iter().sum::<f64>();
