@@ -3,13 +3,13 @@
 //! declared descriptors.
 //!
 //! The interface is taken from the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
-//! Mechanism for UNIX* (USENIX 1999). This library implements the paper's event interface in user space on epoll and
-//! io_uring. Backends on poll and select exist for comparison ([`BACKENDS`]). The crate `loadline-event-c` offers the
-//! same functions to C programs, with the header `loadline_event.h`.
+//! Mechanism for UNIX* (USENIX 1999). This library implements the event interface of Banga, Mogul and Druschel in user
+//! space on epoll and io_uring. Backends on poll and select exist for comparison ([`BACKENDS`]). The crate
+//! `loadline-event-c` offers the same functions to C programs, with the header `loadline_event.h`.
 //!
 //! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can also return the descriptor's
-//!   state, which is read after the declaration. This state shows data that arrived between accepting a connection and
-//!   declaring interest in it.
+//!   state, which is read after the declaration. The returned state shows data that arrived between accepting a
+//!   connection and declaring interest in it.
 //! - [`EventQueue::get_next_event`] delivers events, by default in the order of arrival. Several arrivals on one
 //!   descriptor become one event, which reports only the kinds of events that are true at delivery. An event may be
 //!   repeated, but is never lost.

@@ -7,13 +7,13 @@ use crate::Backend;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// Removes the registration in the kernel, so that events without interest cause no wake-ups. Each change costs a
-    /// system call with epoll, and a request to the kernel with io_uring.
+    /// Removes the registration in the kernel, so that events without interest cause no wake-ups. Each change of an
+    /// interest costs a system call with epoll, and a request to the kernel with io_uring.
     #[default]
     Eager,
     /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper by
-    /// Banga, Mogul and Druschel. But events that arrive while the interest is off cause needless wake-ups. Call
-    /// [`EventQueue::forget`] before closing a descriptor.
+    /// Banga, Mogul and Druschel. But events that arrive while an interest is switched off cause needless wake-ups.
+    /// Call [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }
 

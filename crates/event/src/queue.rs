@@ -44,10 +44,11 @@ impl EventQueue {
     /// Declares interest in these kinds of events of `fd`. The new interest replaces the earlier one, and
     /// [`Mask::NONE`] revokes it.
     ///
-    /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The state is
-    /// read after the declaration. The state may change after a connection is accepted and before interest in it is
-    /// declared. A change in this time appears in the returned state, as an event, or in both ways. If interest in a
-    /// ready descriptor is declared again without `want_state`, an event is queued.
+    /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The returned
+    /// state is read after the declaration of interest. The state of a new connection may change after it is accepted
+    /// and before interest in it is declared. A change between the accept and the declaration appears in the returned
+    /// state, as an event, or in both ways. If interest in a ready descriptor is declared again without `want_state`,
+    /// an event is queued.
     ///
     /// If `fd` is not an open descriptor and `want_state` is true, the call fails. If `want_state` is false, declaring
     /// interest in a number that is not open fails with epoll, except for a lazy revocation. Backends other than epoll

@@ -25,7 +25,8 @@ pub(crate) struct Slot {
     /// True if the pending notification arrived after the application had read everything, so that the bits in `told`
     /// are still correct.
     pub(crate) sure: bool,
-    /// Poll bits of the pending notification. If `sure` is true, these bits are not checked again at delivery.
+    /// Poll bits of the pending notification. If `sure` is true, the poll bits in `told` are not checked again at
+    /// delivery.
     pub(crate) told: i16,
 }
 

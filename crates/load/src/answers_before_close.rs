@@ -1,18 +1,18 @@
 //! Number of answers after which a server closes its connections without announcing it.
 //!
-//! Some servers close each connection after the same number of answers. Some of these closes come before the server
-//! receives the next request, which the missing acknowledgement shows. Other closes come later, when the request has
-//! already arrived, and the client then gets a reset. Both have the same cause if both follow the same number of
-//! answers. A server that fails or dies ends its connections after different numbers of answers, or only after it
-//! received a request.
+//! Some servers close each connection after the same number of answers. A close may come before the server receives the
+//! next request, which the missing acknowledgement shows. A close may also come later, when the next request has
+//! already arrived, and the client then gets a reset. Closes before and after the arrival of a request have the same
+//! cause if they follow the same number of answers. A server that fails or dies ends its connections after different
+//! numbers of answers, or only after it received a request.
 
 /// Number of answers on the connections that a server closed right after an answer, before it received another request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AnswersBeforeClose {
-    /// The server closed no connection in this way.
+    /// The server closed no connection right after an answer.
     #[default]
     Unknown,
-    /// All of these connections had this number of answers.
+    /// All closed connections had this number of answers.
     Equal(u64),
     /// The numbers of answers differed.
     Different,

@@ -23,8 +23,8 @@ const MEASURE: Duration = Duration::from_millis(200);
 /// Length of the warm-up before the measurement.
 const WARM_UP: Duration = Duration::from_millis(50);
 
-/// Measures the maximum rate of the generator, with the load plan's protocol and number of threads. The measurement
-/// takes about a quarter of a second.
+/// Measures the maximum rate of the generator, with the load plan's protocol and number of threads. Measuring the
+/// maximum rate takes about a quarter of a second.
 pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     let mut plan = LoadPlan { io: Io::Null, drain_s: 0.0, sources: Vec::new(), ..plan.clone() };
     plan.new_connections = false;

@@ -2,9 +2,9 @@
 //! touches few cache lines.
 //!
 //! The counts of dozens of request classes need megabytes, which do not stay in the CPU's caches at a hundred thousand
-//! requests per second. Because of this, each response time is first written to a log. When the log is full, all times
-//! in it are counted at once. When all times are counted at once, the CPU can fetch many counts from memory in
-//! parallel.
+//! requests per second. To avoid cache misses, each response time is first written to a log. When the log of response
+//! times is full, all times in it are counted at once. When all times are counted at once, the CPU can fetch many
+//! counts from memory in parallel.
 
 use run::Hist;
 

@@ -22,7 +22,7 @@ use crate::{LoadError, share};
 const COMMAND_POLL_NS: u64 = 20_000_000;
 /// Time after the last planned connect at which all connects that are not yet established count as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
-/// Beginning of a request whose head never ends. The bytes are sent one by one.
+/// Beginning of a request whose head never ends. The bytes of this beginning are sent one by one.
 const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
 
 struct ColdConnection {
@@ -223,8 +223,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
 
-    /// Holds the connections of a load plan. `server` takes the accepted connections, and returns the connections that
-    /// stay open. Returns the client's counts.
+    /// Opens the connections of a load plan and keeps them open. `server` takes the accepted connections, and returns
+    /// the connections that stay open. Returns the client's counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

@@ -83,8 +83,8 @@ pub enum Op {
 pub enum Sent {
     /// The kernel has taken all bytes. The next bytes may be sent immediately.
     All,
-    /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken these bytes. Before
-    /// `Writable` is reported, nothing more may be sent.
+    /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken the waiting bytes.
+    /// Before `Writable` is reported, nothing more may be sent.
     Pending,
 }
 
@@ -146,14 +146,14 @@ pub trait Ops {
         false
     }
 
-    /// Passes an established connection to the handling process after a request was sent on it, and closes it in this
-    /// process. If passing the connection fails, the connection is unchanged.
+    /// Passes an established connection to the process that handles connections after a request was sent on it, and
+    /// closes it in this process. If passing the connection fails, the connection is unchanged.
     fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {
         Err(Errno::NOSYS)
     }
 
-    /// Tells the handling process that a phase starts at `at_ns`. The handling process gets this message after all
-    /// connections that were passed to it earlier.
+    /// Tells the process that handles connections that a phase starts at `at_ns`. The process that handles connections
+    /// gets this message after all connections that were passed to it earlier.
     fn tell_phase(&mut self, _phase: run::Phase, _at_ns: u64) {}
 }
 

@@ -14,9 +14,10 @@ pub(crate) struct Race {
     pub(crate) kind: ErrorKind,
     /// True if the oldest request in flight was sent again, and false if this request failed.
     pub(crate) is_first_resent: bool,
-    /// Number of requests behind the oldest that were sent again.
+    /// Number of requests that were behind the oldest request in flight, and were sent again.
     pub(crate) behind_resent: u64,
-    /// Number of requests behind the oldest that failed, because they could not be sent again.
+    /// Number of requests that were behind the oldest request in flight, and failed because they could not be sent
+    /// again.
     pub(crate) behind_failed: u64,
 }
 
@@ -35,7 +36,7 @@ pub(crate) struct RaceCounts {
     pub(crate) connections: u64,
     /// Number of races whose oldest request was sent again.
     pub(crate) first_resent: u64,
-    /// Number of requests behind the oldest ones that were sent again.
+    /// Number of requests that were behind the oldest request of their connection, and were sent again.
     pub(crate) behind_resent: u64,
     /// Number of requests that failed, because they could not be sent again.
     pub(crate) failed: u64,
@@ -51,7 +52,7 @@ impl EarlyRaces {
         counts.failed += u64::from(!race.is_first_resent) + race.behind_failed;
     }
 
-    /// Returns the counts of each kind of race, with the kind of failure that it is without a race.
+    /// Returns the kinds of failure that an early race can look like, each with the counts of these races.
     pub(crate) fn by_kind(self) -> [(ErrorKind, RaceCounts); 2] {
         [(ErrorKind::ShortResponse, self.closed), (ErrorKind::Reset, self.reset)]
     }

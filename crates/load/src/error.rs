@@ -21,7 +21,7 @@ pub enum LoadError {
         /// Error of the kernel.
         errno: Errno,
     },
-    /// The driver can run only a whole load plan. It cannot divide a plan among generator threads.
+    /// The driver can run only a whole load plan. The driver cannot divide a plan among generator threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
     /// A system call that the generator needs has failed.
@@ -53,7 +53,8 @@ pub enum LoadError {
         /// Reason why the local address cannot be used.
         why: &'static str,
     },
-    /// The handling process of two-process S-Clients (sockets that connect again and again) ended without a result.
+    /// The process that handles the connections of two-process S-Clients (sockets that connect again and again) ended
+    /// without a result.
     #[error(
         "the handling process of a two-process S-Client ended without a result; see `dmesg` for a killed process, or run \
          in one process"

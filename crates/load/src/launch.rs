@@ -50,7 +50,7 @@ pub fn run(
 }
 
 /// Does the work of [`run`], but without a type parameter. Without a type parameter, the loops of all drivers are
-/// compiled only once, in this crate. With one, each calling crate would compile them again.
+/// compiled only once, in this crate. With a type parameter, each calling crate would compile these loops again.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -122,8 +122,9 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // A handling process gets its task, with the start time, when it is created. With handling processes, the start
-    // time must be known before the generator threads start, because the handling processes are created first.
+    // A process that handles connections gets its task, with the start time, when it is created. With two-process
+    // S-Clients, the start time must be known before the generator threads start, because the processes that handle
+    // connections are created first.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -165,14 +166,14 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
             .map_err(|e| LoadError::no_thread("starting a generator thread", &e))?;
     }
     drop(warm);
-    // `recv` returns when each thread has allocated its memory or has failed. A failure is reported in the thread's
-    // result.
+    // `recv` returns when each thread has allocated its memory or has failed. A failure of a thread is reported in the
+    // thread's result.
     let _ = all_warm.recv();
     Ok(parts)
 }
 
-/// Returns the start time of the load. Unless the load starts at once, waits for the start command, which contains this
-/// time. Returns `None` if the load is stopped first.
+/// Returns the start time of the load. Unless the load starts at once, waits for the start command, which contains the
+/// start time. Returns `None` if the load is stopped first.
 fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     let now = clock::monotonic_ns();
     if start == Start::AtOnce {
@@ -242,8 +243,8 @@ fn shard_thread(
     drivers::run(common.driver, shard)
 }
 
-/// Starts the handling processes of two-process S-Clients (sockets that connect again and again), one for each thread.
-/// Starts no process for any other plan.
+/// Starts the processes that handle the connections of two-process S-Clients (sockets that connect again and again),
+/// one for each thread. Starts no process for any other plan.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {

@@ -11,13 +11,13 @@ use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
 /// Maximum time for which the loop waits, nanoseconds. Because the loop waits only for this time, a generator thread
-/// notices a new phase soon. Only an idle generator waits for the whole time.
+/// notices a new phase soon. Only an idle generator waits for this maximum time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
 /// Interval at which a shard (generator thread) publishes details for the live view, nanoseconds. At this interval, the
 /// generator thread also adjusts how many answers it collects before it handles them. While an experiment has slots
-/// (short periods), it adjusts this number more often.
+/// (short periods), the thread adjusts the number of collected answers more often.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard (generator thread) publishes its counts if an experiment reads them in each of its slots
 /// (short periods), nanoseconds.
@@ -39,7 +39,7 @@ pub(crate) struct Order {
 
 /// Command to all shards (generator threads), in a cache line of its own. The first word has the phase, the stop flag,
 /// and the time at which the phase starts. The second word has the rate factor: the bits of a float, XORed with the
-/// bits of 1.0. For an unchanged rate (factor 1.0), the second word is therefore 0.
+/// bits of 1.0. For an unchanged rate (factor 1.0), the second word of the command is therefore 0.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);

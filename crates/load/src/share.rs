@@ -172,7 +172,7 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     }
 }
 
-/// Checks the local addresses by binding to each once. The addresses must belong to this host, and to the address
+/// Checks the local addresses by binding to each once. The local addresses must belong to this host, and to the address
 /// family of the server. Without this check, failed binds to a wrong local address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {

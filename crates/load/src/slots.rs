@@ -14,8 +14,8 @@ use sys::clock;
 /// requests complete in the slot (short period), one request more or less changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot (short period) for which the times of completed requests are recorded,
-/// nanoseconds. Slots are shorter only if the server completes many requests, and whole numbers are then accurate
-/// enough.
+/// nanoseconds. Slots are shorter than this minimum only if the server completes many requests, and whole numbers are
+/// then accurate enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
 /// Interval between two reads of the count while times are recorded, nanoseconds. The interval is a hundredth of the
 /// shortest slot (short period) with recorded times.
@@ -124,9 +124,9 @@ fn is_together(group: &Completions, next: &Completions, mean_ns: f64) -> bool {
     (next.at_ns.saturating_sub(group.at_ns) as f64) < TOGETHER * mean_ns
 }
 
-/// Returns the number of requests completed between two times, with fractions. The requests of each group are spread
-/// evenly over the time since the previous group. After the last group, requests are assumed to complete at the rate of
-/// this group.
+/// Returns the number of requests completed between two times, with fractions. The requests of each group of
+/// completions are spread evenly over the time since the previous group. After the last group of completions, requests
+/// are assumed to complete at the rate of this group.
 fn work(groups: &[Completions], begin_ns: u64, end_ns: u64) -> f64 {
     let overlap = |from_ns: u64, to_ns: u64| to_ns.min(end_ns).saturating_sub(from_ns.max(begin_ns)) as f64;
     let of_pair = |pair: &[Completions]| {
@@ -155,7 +155,7 @@ mod tests {
         let seen = || found.iter().filter(|r| r.is_finite());
         assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
-        // In this call, all slots (short periods) are in the past.
+        // In the following call, all slots (short periods) are in the past.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }

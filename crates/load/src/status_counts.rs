@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Maximum number of different statuses that are counted. Further statuses are not counted.
+/// Maximum number of different statuses that are counted. Statuses beyond this maximum are not counted.
 const MAX_STATUSES: usize = 16;
 
 /// Counts of responses for each status, in the order in which the statuses first occurred. Unused entries have the

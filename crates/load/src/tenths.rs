@@ -5,8 +5,8 @@ use run::{LateCounts, TENTH_S, Tenths};
 
 /// Maximum length of the measured window for which tenths are counted, in tenths of a second: one hour.
 const MAX_TENTHS: usize = 36_000;
-/// Time beyond the planned end of the measured window for which tenths are also counted, seconds. The actual window may
-/// be longer than the planned one.
+/// Time beyond the planned end of the measured window for which tenths are also counted, seconds. The actual measured
+/// window may be longer than the planned window.
 const SLACK_S: f64 = 5.0;
 
 /// Number of counts in each tenth of a second, without the counts for the limits.
@@ -17,15 +17,15 @@ const FIXED_COUNTERS: usize = 3;
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
     /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, and failed
-    /// requests. For each tenth and each limit on the response time, the number of answers that took longer than the
-    /// limit follows.
+    /// requests. Also counts, for each tenth of a second and each limit on the response time, the answers that took
+    /// longer than the limit.
     counts: Box<[u64]>,
     last: usize,
 }
 
 impl TenthCounter {
     /// Creates a counter of the responses in each tenth of a second. The counter compares response times with the
-    /// limits `limits_us`, microseconds. If there are no limits, nothing is counted.
+    /// limits `limits_us`, microseconds. Without limits on the response time, nothing is counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();

@@ -6,12 +6,12 @@ use run::Window;
 
 use crate::counts::Counts;
 
-/// Minimum length of a stall that is recorded, nanoseconds. The minimum is above 0, because waking up and scheduling a
-/// thread takes some time even without a stall.
+/// Minimum length of a stall that is recorded, nanoseconds. The minimum length is above 0, because waking up and
+/// scheduling a thread takes some time even without a stall.
 const MIN_STALL_NS: u64 = 2_000_000;
 /// Maximum number of stalls that are stored. The memory for the stored stalls is allocated before the load begins. When
-/// more stalls are found, the minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps
-/// its long stalls.
+/// more stalls than this maximum are found, the minimum length is doubled, and shorter stalls are dropped. Even a run
+/// of hours thus keeps its long stalls.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one generator thread.

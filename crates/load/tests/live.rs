@@ -98,8 +98,8 @@ fn a_connection_that_the_server_closes_is_replaced() {
     }
 }
 
-/// Returns the maximum number of attempts that `connections` connections make within `took`. The delays between
-/// attempts double (1 + 2 + 4 + … ms), and one more attempt may be in progress.
+/// Returns the maximum number of attempts that `connections` connections make within `took`. The delays between the
+/// attempts of a connection double (1 + 2 + 4 + … ms), and one more attempt may be in progress.
 fn tries(connections: u64, took: Duration) -> u64 {
     connections * (u64::from((took.as_millis() as u64 + 1).ilog2()) + 2)
 }

@@ -69,7 +69,8 @@ impl ColumnWriter {
         self.row(t_s, true);
     }
 
-    /// Starts a sample of the series, which has one sample per interval. In a long series, several samples share a row.
+    /// Starts a sample of the series, which has one sample per interval. In a long series of samples, several samples
+    /// share a row.
     pub fn begin_series(&mut self, t_s: f64) {
         if self.t_s.len() - self.edges >= self.max_rows().max(self.merge_from) {
             self.thin();
@@ -100,7 +101,7 @@ impl ColumnWriter {
     }
 
     /// Merges pairs of neighbouring rows of the series. Keeps the rows of phase starts and ends, and never merges a row
-    /// before such a row with a row after it.
+    /// before a phase start or end with a row after it.
     fn thin(&mut self) {
         let mut keep = vec![true; self.stays.len()];
         for row in 1..keep.len() {

@@ -1,6 +1,6 @@
-//! Reads the idle CPU time of a host and the CPU time of the followed processes ten times per second. Other programs
-//! used the remaining CPU time. No other counters are read so often, because each reading costs CPU time. Source:
-//! proc_stat(5).
+//! Reads the idle CPU time of a host and the CPU time of the followed processes ten times per second. CPU time that is
+//! neither idle nor of a followed process was used by other programs. No other counters are read so often, because each
+//! reading costs CPU time. Source: proc_stat(5).
 
 use run::CpuUse;
 

@@ -1,7 +1,8 @@
 //! Finds the processes of a server, by its listener or by one process that the user named. The inode of a listening TCP
-//! socket comes from sock_diag. If there is none, a UDP socket with this port is searched (HTTP/3). The inode of a UDP
-//! socket comes from /proc/net/udp, and /proc/PID/fd shows which processes have this socket open (its holders). The
-//! server consists of all holders and their descendants: a master process, its workers, and helpers.
+//! socket comes from sock_diag. If no TCP socket listens on this port, a UDP socket with this port is searched
+//! (HTTP/3). The inode of a UDP socket comes from /proc/net/udp, and /proc/PID/fd shows which processes have this
+//! socket open (its holders). The server consists of all holders and their descendants: a master process, its workers,
+//! and helpers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -95,11 +95,11 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
 }
 
 /// Returns true if the kernel measures the time of interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`), or `None` if this is
-/// unknown. Reads the kernel's configuration if it is available as text. If the configuration is not available but
-/// there were more than 100,000 interrupts, decides by the interrupt counters. The counters give true if the interrupts
-/// took time, and false if they took none. Without `CONFIG_IRQ_TIME_ACCOUNTING`, the kernel notes at each clock tick
-/// what the CPU does. The tick is itself an interrupt, and hardly ever interrupts another interrupt. Without the
-/// option, interrupts therefore seem to take no time.
+/// unknown. Reads the kernel's configuration if it is available as text. Without a readable configuration, the
+/// interrupt counters decide once there were more than 100,000 interrupts. If the interrupt counters decide, the result
+/// is true if interrupts took time, and false if they took none. Without `CONFIG_IRQ_TIME_ACCOUNTING`, the kernel notes
+/// at each clock tick what the CPU does. The clock tick is itself an interrupt, and hardly ever interrupts another
+/// interrupt. Without `CONFIG_IRQ_TIME_ACCOUNTING`, interrupts therefore seem to take no time.
 fn irq_time_accounting(root: &Path) -> Option<bool> {
     let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
     let release = release.trim();

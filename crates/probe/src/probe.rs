@@ -204,8 +204,8 @@ impl Reader {
 
     /// Sets the number of samples of the series that skip this source, so its mean cost per sample stays within the
     /// budget. A full sample (at the start or end of a phase) does not change the number of skipped samples, because it
-    /// reads more and opens files. A full sample does not end the skipping. If a full sample ended the skipping, the
-    /// next sample would read the source again and be the most expensive one.
+    /// reads more and opens files. A full sample does not end the skipping of a source. If the skipping ended at a full
+    /// sample, the next sample of the series would read the source again and be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);

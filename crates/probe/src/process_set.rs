@@ -1,5 +1,5 @@
 //! IDs and instance names of the processes of one side (server or load generator), and of its upstreams' processes. The
-//! sources of a probe share this set.
+//! sources of a probe share one set of processes.
 
 use run::Upstream;
 

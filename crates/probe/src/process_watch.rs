@@ -24,7 +24,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Runs,
-    /// Stopped. The number is the index of the incident, or `None` if the list of incidents was full.
+    /// The process is stopped. The number is the index of the incident, or `None` if the list of incidents was full.
     Stopped(Option<usize>),
     Ended,
 }
@@ -170,7 +170,8 @@ impl ProcessWatch {
         self.add(Incident { kind, begin_s: at_s, end_s: None, text });
     }
 
-    /// Adds an incident if the list is not full. The end of the server is always added.
+    /// Adds an incident if the list is not full. An incident about the end of the server is added even if the list is
+    /// full.
     fn add(&mut self, incident: Incident) {
         if self.incidents.len() < MAX_INCIDENTS || incident.kind == IncidentKind::ServerEnded {
             self.incidents.push(incident);

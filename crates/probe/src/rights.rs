@@ -5,7 +5,8 @@ pub(crate) fn advice(owner: &str) -> String {
     advice_for(sys::limits::is_root(), owner)
 }
 
-/// Returns the advice for root or for another user. Even root lacks the right in a container without CAP_SYS_PTRACE.
+/// Returns the advice for root or for another user. Even root lacks the right to read other processes in a container
+/// without CAP_SYS_PTRACE.
 pub(crate) fn advice_for(root: bool, owner: &str) -> String {
     if root {
         "root lacks CAP_SYS_PTRACE here, as in most containers: start the container with --cap-add SYS_PTRACE, or run \

@@ -30,7 +30,7 @@ struct SamplerRequests {
     stop: bool,
     /// Incidents so far, such as the end of a process.
     incidents: Vec<Incident>,
-    /// True once a live view has asked for samples. Each later sample is then published in `shown`.
+    /// True once a live view has asked for samples. After a live view has asked, each sample is published in `shown`.
     looked_at: bool,
     shown: Option<Glance>,
     /// True while a copy of all samples is requested. The sampler's thread puts the samples into `copy`.
@@ -152,8 +152,8 @@ impl Sampler {
         orders.shown.clone()
     }
 
-    /// Copies all samples so far, while sampling continues. The caller must add the machine's name. Returns `None` if
-    /// the thread has ended.
+    /// Copies all samples so far, while sampling continues. The caller must add the machine's name to the copy. Returns
+    /// `None` if the thread has ended.
     pub fn so_far(&self) -> Option<Observed> {
         let mut orders = self.queue.lock();
         orders.copy_wanted = true;
@@ -169,7 +169,7 @@ impl Sampler {
     }
 
     /// Stops sampling and returns the recording. Takes no sample at the stop. If a last sample is needed, call
-    /// [`Sampler::edge`] before.
+    /// [`Sampler::edge`] before this method.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
     }

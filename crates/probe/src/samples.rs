@@ -26,8 +26,8 @@ struct Newest {
     count: f64,
 }
 
-/// Position of a value in a recording: row, time in seconds, number of the stretch, and number of the sample. A stretch
-/// consists of the rows between two starts or ends of phases.
+/// Position of a value in a recording: row, time in seconds, number of the stretch of rows, and number of the sample. A
+/// stretch consists of the rows between two starts or ends of phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) row: usize,
@@ -97,7 +97,8 @@ impl Samples {
     }
 
     /// If a newer value is about to replace the first value of a counter, copies the first value into the preceding
-    /// row. Without this copy, a process that lives for less time than a row covers would seem to count nothing.
+    /// row. Without the copied value, the counter of a process that lives for less time than a row covers would seem
+    /// not to grow.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {
@@ -105,8 +106,9 @@ impl Samples {
         }
     }
 
-    /// Records the larger of two values as the peak of the stretch before the values are merged, unless the stretch
-    /// already has a larger peak. If the stretch has no peak yet, records one only if the two values differ.
+    /// Records the larger of two values as the peak of a stretch of rows before the values are merged, unless the
+    /// stretch already has a larger peak. The first peak of a stretch of rows is recorded only if the two values
+    /// differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

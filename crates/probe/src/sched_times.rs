@@ -1,5 +1,5 @@
-//! Time for which processes ran on a CPU or waited for one. Reading this time from /proc takes little CPU time. Source:
-//! the kernel's Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
+//! Time for which processes ran on a CPU or waited for one. Reading the run times and the waiting times from /proc
+//! takes little CPU time. Source: the kernel's Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
 
 /// Maximum number of threads that are read, so that reading a server with thousands of threads takes little time.
 const MAX_THREADS: usize = 256;

@@ -11,7 +11,7 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|b| *b == b'\n').filter(|line| !line.is_empty())
 }
 
-/// Parses a decimal number. Returns `None` for anything else, and for numbers beyond 64 bits.
+/// Parses a decimal number. Returns `None` for any other text, and for numbers beyond 64 bits.
 pub(crate) fn number(word: &[u8]) -> Option<u64> {
     digits(word, 10)
 }
@@ -52,8 +52,8 @@ pub(crate) fn name(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// Splits /proc/PID/stat into the name in brackets and the words after it. The name itself may contain brackets and
-/// spaces.
+/// Splits /proc/PID/stat into the name in brackets and the words after it. The name of a process may contain brackets
+/// and spaces.
 pub(crate) fn stat_fields(text: &[u8]) -> Option<(String, impl Iterator<Item = &[u8]>)> {
     let open = text.iter().position(|b| *b == b'(')?;
     let close = text.iter().rposition(|b| *b == b')')?;

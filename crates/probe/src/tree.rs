@@ -22,7 +22,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Creates the access for a scope. Ignores `netns_pid` if that process is in the caller's own network namespace.
+    /// Creates access to the files below the root folder of a scope. Ignores `netns_pid` if that process is in the
+    /// caller's own network namespace.
     pub(crate) fn new(scope: &Scope) -> Self {
         let id = |pid: &str| network_id(&scope.root.join("proc").join(pid)).ok();
         let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));

@@ -32,7 +32,7 @@ fn an_exhausted_quota_is_visible() {
         seen.then_some((r, name))
     });
     let told = |id: &str| r.reading(id, &name, Window::ALL).value();
-    // The value is the mean of several equal samples, so it may have a rounding error.
+    // The quota is the mean of several equal samples, so it may have a rounding error.
     let quota = told("cgroup.cpu_quota");
     assert!(quota.is_some_and(|share| (share - 0.2).abs() < 1e-9), "{quota:?} {:?}", r.absent);
     let (periods, throttled) = (told("cgroup.cpu_periods").unwrap(), told("cgroup.cpu_throttled_periods").unwrap());

@@ -1,6 +1,6 @@
-//! gRPC: calls over HTTP/2. The client sends all messages of a call at once, and the server answers with one or more.
-//! Only gRPC status 0, or another status that the user expects, is a success. Source: "gRPC over HTTP2", the gRPC
-//! project's description of its protocol.
+//! gRPC: calls over HTTP/2. The client sends all messages of a call at once, and the server answers with one or more
+//! messages. Only gRPC status 0, or another status that the user expects, is a success. Source: "gRPC over HTTP2", the
+//! gRPC project's description of its protocol.
 //!
 //! The client uses the sessions of [`http2`](crate::http2). The server side is the HTTP/2 server, with answers (pages)
 //! made by [`Page::grpc`](crate::http1::Page::grpc).

@@ -1,4 +1,5 @@
-//! Lookup of JSON pointers (RFC 6901) in a JSON text. The value is found directly in the text, without building a tree.
+//! Lookup of JSON pointers (RFC 6901) in a JSON text. The value is found directly in the JSON text, without building a
+//! tree.
 
 use std::borrow::Cow;
 use std::fmt;

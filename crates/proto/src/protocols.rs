@@ -127,7 +127,8 @@ mod tests {
             // test therefore expect a fixed number of bytes.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3), read_first: None },
-                // HTTP/3 needs the settings of TLS. Measurements without a network use another protocol instead.
+                // HTTP/3 needs the settings of TLS. Measurements without a network use another protocol instead of
+                // HTTP/3.
                 plan if row.datagrams => (row.without_network)(plan),
                 plan => plan,
             };

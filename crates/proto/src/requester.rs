@@ -50,14 +50,14 @@ pub trait Requester {
     /// gets in one piece. The last datagram may be shorter.
     fn expect_datagrams(&mut self, _bytes: usize) {}
 
-    /// Returns true if answers can be matched with requests only by their order. A message that the server sends
-    /// without a request would then be taken for the answer to the next request.
+    /// Returns true if answers can be matched with requests only by their order. If the result is true, a message that
+    /// the server sends without a request would be taken for the answer to the next request.
     fn matches_answers_by_order(&self) -> bool {
         false
     }
 
-    /// Returns true if requests may start. Bytes that are sent or received earlier belong to a handshake, and never
-    /// count as bytes of a request.
+    /// Returns true if requests may start. Bytes that are sent or received before this function returns true belong to
+    /// a handshake, and never count as bytes of a request.
     fn ready(&self) -> bool {
         true
     }
@@ -68,9 +68,10 @@ pub trait Requester {
         false
     }
 
-    /// Returns true if requests may start although the handshake is not complete. They are then sent as early data, in
-    /// the first packets of the connection. Only requests for which [`Client::may_be_early`](crate::Client::may_be_early)
-    /// is true may start. The caller must have called [`tick`](Requester::tick) before.
+    /// Returns true if requests may start although the handshake is not complete. Requests that start before the
+    /// handshake is complete are sent as early data, in the first packets of the connection. Only requests for which
+    /// [`Client::may_be_early`](crate::Client::may_be_early) is true may start. The caller must have called
+    /// [`tick`](Requester::tick) before.
     fn takes_early(&self) -> bool {
         false
     }
@@ -81,7 +82,7 @@ pub trait Requester {
     }
 
     /// Returns true if the server accepted early data on this connection and has sent no ticket yet. If the connection
-    /// closed now, no other connection could resume its session, and so have early data.
+    /// closed now, no other connection could resume its session with early data.
     fn awaits_ticket(&self) -> bool {
         false
     }
@@ -115,7 +116,7 @@ pub trait Requester {
     }
 
     /// Stores up to `max_bytes` bytes of the first answer, for [`plain`](Requester::plain). This method is called
-    /// before the first request. It has an effect only in HTTP/2.
+    /// before the first request. This method has an effect only in HTTP/2.
     fn keep_first_answer(&mut self, _max_bytes: usize) {}
 
     /// Returns true if more requests may start on this connection. After the result has become false, open requests are
@@ -124,8 +125,8 @@ pub trait Requester {
         true
     }
 
-    /// Returns true if a part of an answer has arrived. If the connection ended now, the answer would be incomplete.
-    /// Returns `None` if the protocol does not show where an answer begins.
+    /// Returns true if a part of an answer has arrived. If the result is true and the connection ended now, the answer
+    /// would be incomplete. Returns `None` if the protocol does not show where an answer begins.
     fn is_answering(&self) -> Option<bool> {
         None
     }
@@ -179,7 +180,7 @@ pub trait Requester {
 pub struct EarlyData {
     /// Number of handshakes in which the server accepted early data.
     pub handshakes: u64,
-    /// Number of requests in this early data.
+    /// Number of requests in accepted early data.
     pub requests: u64,
     /// Number of requests that were sent as early data and again after the handshake, because the server rejected the
     /// early data or answered with status 425.

@@ -20,7 +20,7 @@ pub struct ProtocolSpec {
     /// the body, HTTP adds a Content-Type header for the file.
     pub complete: fn(&mut Protocol),
     /// Returns true if a target URL of this protocol may also be used with these settings, which belong to another
-    /// protocol. The user selects the other protocol by a flag.
+    /// protocol. The user selects the protocol of the settings by a flag.
     pub takes: fn(&Protocol) -> bool,
     /// Makes each request longer by this many bytes, including the name of the added header. Returns false if the
     /// protocol cannot make requests longer.
@@ -37,7 +37,7 @@ pub struct ProtocolSpec {
     pub answers: bool,
     /// Name of the protocol in ALPN (protocol negotiation of TLS); empty for none.
     pub alpn: &'static str,
-    /// True if the protocol is spoken over UDP instead of TCP. A connection then has its own connected socket.
+    /// True if the protocol is spoken over UDP instead of TCP. With UDP, each connection has its own connected socket.
     pub datagrams: bool,
     /// Exchange in clear text before TLS; absent if a connection begins with TLS.
     pub before_tls: Option<BeforeTls>,
@@ -127,6 +127,6 @@ pub enum FlagValue {
     Number(fn(&mut Protocol, u16)),
     /// The flag's argument consists of a name and a value, as in a header; the flag may be repeated.
     Pair(fn(&mut Protocol, &str, &str)),
-    /// The flag has no value. It selects another protocol, or switches a setting on.
+    /// The flag has no value. A flag without a value selects another protocol, or switches a setting on.
     Switch(fn(&mut Protocol)),
 }

@@ -5,8 +5,8 @@ use memchr::memmem::Finder;
 /// State of the search in one body.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// Last bytes of the body so far, one byte fewer than the searched text has. If the body so far is shorter, all of
-    /// it is stored.
+    /// Last bytes of the body so far, one byte fewer than the searched text has. If the body so far is shorter than the
+    /// searched text, all of it is stored.
     tail: Vec<u8>,
     found: bool,
 }

@@ -38,8 +38,8 @@ pub trait Session {
         Progress::default()
     }
 
-    /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may send these bytes back
-    /// directly from its receive buffer. The caller reports the number of sent bytes with
+    /// Returns true if the reply to the next input bytes is a copy of these bytes. If the result is true, the caller
+    /// may send the bytes back directly from its receive buffer. The caller reports the number of sent bytes with
     /// [`mirrored`](Session::mirrored), and passes the remaining bytes to `receive`.
     fn mirrors(&self) -> bool {
         false
@@ -113,7 +113,8 @@ pub struct Progress {
     /// Number of exchanges that ended. At a server, an exchange ends with a complete request. At a client, an exchange
     /// ends with a response, and is also reported as a [`Done`](crate::Done).
     pub completed: u32,
-    /// Number of messages that the server sent without a request. Messages without a request are not answers.
+    /// Number of messages that the server sent without a request. Messages that no request asked for do not count as
+    /// answers.
     pub unasked: u32,
     /// True if the connection must be closed after everything was sent.
     pub close: bool,

@@ -12,12 +12,12 @@ pub(crate) struct Zipf {
     low: u64,
     n: f64,
     s: f64,
-    /// The paper's value H(1.5) - 1, where H(x) is the integral of x^-s.
+    /// The value H(1.5) - 1 of Hörmann and Derflinger, where H(x) is the integral of x^-s.
     begin: f64,
-    /// The paper's value H(n + 0.5).
+    /// The value H(n + 0.5) of Hörmann and Derflinger.
     end: f64,
-    /// Limit of k - x for accepting k without a further check. In this limit, x is the number drawn, and k is x rounded
-    /// to a whole number.
+    /// Limit of k - x for accepting k without a further check. In the difference k - x, x is the number drawn, and k is
+    /// x rounded to a whole number.
     near: f64,
 }
 
@@ -39,8 +39,8 @@ impl Zipf {
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let exponent = (1.0 - self.s) * log;
-        // The value of this expression is (exp(e) - 1) / (1 - s), where e is `exponent`. For s = 1, the value becomes
-        // log(x).
+        // The value of this expression is (exp(e) - 1) / (1 - s), where e is `exponent`. For s = 1, the value of this
+        // expression becomes log(x).
         if exponent.abs() < 1e-8 { log } else { exponent.exp_m1() / (1.0 - self.s) }
     }
 

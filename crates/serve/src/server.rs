@@ -73,7 +73,7 @@ impl Server {
         self.local_addr
     }
 
-    /// Returns the I/O model in use. If this is not the requested model, [`Server::notes`] has the reason.
+    /// Returns the I/O model in use. If another model was requested, [`Server::notes`] gives the reason.
     pub fn model(&self) -> &'static str {
         self.model
     }

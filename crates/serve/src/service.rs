@@ -25,8 +25,9 @@ pub trait Service: Send + Sync {
         false
     }
 
-    /// Returns true if a planted weakness (a behaviour) slows each request. An event loop then sends each answer before
-    /// it handles the next request. Otherwise, it may collect answers for a short time.
+    /// Returns true if a planted weakness (a behaviour) slows each request. If the result is true, an event loop sends
+    /// each answer before it handles the next request. If the result is false, an event loop may collect answers for a
+    /// short time.
     fn is_slowed(&self) -> bool {
         false
     }

@@ -89,7 +89,8 @@ fn connections_are_accepted_in_batches_on_the_timer() {
     for stream in &mut streams {
         assert!(get(stream, "/").starts_with("HTTP/1.1 200"));
     }
-    // The first batch of connections may be accepted at once. The fourth batch is accepted three timer periods later.
+    // The first batch of connections may be accepted at once. The fourth batch is accepted three timer periods after
+    // the first batch.
     assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 

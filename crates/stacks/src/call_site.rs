@@ -36,8 +36,8 @@ impl CallSites {
     /// Returns the call before `address`, if `address` is a return address.
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
         if space.is_code(address) && !space.is_from_file(address) {
-            // A runtime may replace compiled code in memory that belongs to no file. The kept bytes and results of such
-            // code could be outdated, so this function reads the memory again.
+            // A runtime may replace compiled code in memory that belongs to no file. The kept bytes and results of
+            // compiled code could be outdated, so this function reads the memory again.
             return call_before(&mut Live(self.pid), address);
         }
         if let Some(known) = self.known.get(&address) {
@@ -68,7 +68,7 @@ impl CallSites {
     }
 
     /// Returns the target of a linker's stub (an entry of the procedure linkage table). Code calls functions in other
-    /// files through the linker's stubs. The stub jumps to the address in a memory word.
+    /// files through the linker's stubs. A linker's stub jumps to the address in a memory word.
     #[cfg(target_arch = "x86_64")]
     fn stub_target(&mut self, stub: u64) -> Option<u64> {
         const MARK: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
@@ -96,7 +96,7 @@ fn call_before(code: &mut dyn Memory, address: u64) -> Option<Call> {
     code.fill(address.checked_sub(8)?, &mut bytes).then(|| call_in(&bytes, address)).flatten()
 }
 
-/// Decodes the call instruction at the end of `bytes`. The next instruction is at `address`.
+/// Decodes the call instruction at the end of `bytes`. The instruction after the call is at `address`.
 #[cfg(target_arch = "x86_64")]
 fn call_in(bytes: &[u8; 8], address: u64) -> Option<Call> {
     if bytes[3] == 0xe8 {
@@ -126,7 +126,7 @@ fn is_indirect_call(code: &[u8]) -> bool {
     operation == 2 && rest.len() == index + displacement
 }
 
-/// Decodes the call instruction at the end of `bytes`. The next instruction is at `address`.
+/// Decodes the call instruction at the end of `bytes`. The instruction after the call is at `address`.
 #[cfg(not(target_arch = "x86_64"))]
 fn call_in(bytes: &[u8; 8], address: u64) -> Option<Call> {
     let code = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);

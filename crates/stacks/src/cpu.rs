@@ -22,10 +22,10 @@ const MAX_RATE_HZ: u64 = 47;
 /// getrusage on a virtual machine: 37 to 52 µs). 60 samples per second therefore take 0.24 % of a CPU.
 const MAX_TOTAL_RATE_HZ: u64 = 60;
 
-/// Time between two checks of the cost of sampling while events stay open, nanoseconds.
+/// Time between two checks of the cost of sampling while `perf` events stay open, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 
-/// Maximum number of open `perf` events. Each sampled thread has one `perf` event per CPU. Each event is an open
+/// Maximum number of open `perf` events. Each sampled thread has one `perf` event per CPU. Each `perf` event is an open
 /// descriptor and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
 
@@ -44,23 +44,25 @@ pub struct CpuStacks {
     everything: bool,
     followed: BTreeSet<u32>,
     state: State,
-    /// Threads with open events, and the number of their context switches when the events were opened.
+    /// Threads with open `perf` events, and the number of their context switches when the events were opened.
     open: Threads,
     /// CPU time that opening the `perf` events took, nanoseconds.
     opened_in_ns: u64,
-    /// CPU time between two samples of a thread while events stay open, nanoseconds. A burst uses a shorter time.
+    /// CPU time between two samples of a thread while `perf` events stay open, nanoseconds. In a burst, the CPU time
+    /// between two samples is shorter.
     usual_period_ns: u64,
     period_ns: u64,
-    /// True if a process was added after the events were opened, so its threads have no events yet.
+    /// True if a process was added after the `perf` events were opened, so its threads have no events yet.
     is_incomplete: bool,
     /// CPU time that each stack represents, nanoseconds.
     stacks: HashMap<(u32, Addresses), f64>,
     python: StackCounts,
     samples: u64,
-    /// Number of samples taken since the events were opened.
+    /// Number of samples taken since the `perf` events were opened.
     fresh: u64,
     lost: u64,
-    /// Total time for which events were open, nanoseconds. The current period is added when the events are closed.
+    /// Total time for which `perf` events were open, nanoseconds. The current period is added to the total when the
+    /// events are closed.
     open_ns: u64,
 }
 
@@ -125,8 +127,8 @@ impl CpuStacks {
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost of events
-            // of whole CPUs therefore needs no check.
+            // The `perf` events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost
+            // of `perf` events of whole CPUs therefore needs no check.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,
@@ -159,8 +161,8 @@ impl CpuStacks {
         state
     }
 
-    /// Closes the `perf` events. If the cost of the events allows them to stay open, opens them again for the threads
-    /// that exist now.
+    /// Closes the `perf` events. If the cost of the `perf` events allows them to stay open, opens them again for the
+    /// threads that exist now.
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {

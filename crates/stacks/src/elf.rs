@@ -1,5 +1,5 @@
-//! Reads the parts of a 64-bit ELF file that loadline needs. The file is untrusted, so the size of each part is
-//! limited.
+//! Reads the parts of a 64-bit ELF file that loadline needs. An ELF file is untrusted, so the size of each part of the
+//! file is limited.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;

@@ -1,6 +1,6 @@
-//! Go's own table of functions, `.gopclntab`. A Go program needs this table to run, so stripped programs have the table
-//! too. For each code address, the table gives the function's name, the source line and the size of the stack frame.
-//! Source: src/runtime/symtab.go, Go 1.18 and later.
+//! Go's own table of functions, `.gopclntab`. A Go program needs its table of functions to run, so stripped programs
+//! have the table too. For each code address, the table gives the function's name, the source line and the size of the
+//! stack frame. Source: src/runtime/symtab.go, Go 1.18 and later.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
 
 /// Maximum difference between the end of `.text` and the end of the last Go function, bytes. A larger difference means
-/// that `.text` also contains C code. Because of the C code, the start of `.text` is not the start of the Go code.
+/// that `.text` also contains C code. If `.text` also contains C code, the start of `.text` is not the start of the Go
+/// code.
 const MAX_TEXT_PADDING_BYTES: u64 = 64;
 
 /// Maximum number of pairs that are decoded in one table (see [`GoTable::value`]).
@@ -111,8 +112,8 @@ impl GoTable {
         Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
     }
 
-    /// Returns the value that one of Go's tables, such as the table of lines, has at the address `target`. Such a table
-    /// is a sequence of pairs: the change of the value, and the distance to the next address.
+    /// Returns the value that one of Go's tables, such as the table of lines, has at the address `target`. A table of
+    /// Go's runtime is a sequence of pairs: the change of the value, and the distance to the next address.
     fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut address) = (-1_i32, entry);

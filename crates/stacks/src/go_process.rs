@@ -10,7 +10,8 @@ impl Process {
     }
 
     /// Reads at most `max` goroutines, spread over the runtime's list. Leaves out goroutines of the runtime itself.
-    /// Returns `None` for a program that is not written in Go, for a stripped program, and if the list cannot be read.
+    /// Returns `None` for a program that is not written in Go, for a stripped program, and if the runtime's list of
+    /// goroutines cannot be read.
     pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
         let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
         let goroutine = |Entry { status, pc, sp }| {

@@ -2,7 +2,7 @@
 //!
 //! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. The
 //! threads of a Go program do not show where goroutines wait. A read is not synchronised with the runtime, so a stack
-//! may change while it is read. If a stack changes in this way, its unwinding ends early. Source:
+//! may change while it is read. If a stack changes while it is read, its unwinding ends early. Source:
 //! src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
 
 use crate::frame::Frame;
@@ -25,7 +25,7 @@ const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
 /// Number of the main goroutine of each program. The main goroutine never ends, and is the first entry of the runtime's
 /// list.
 const MAIN_NUMBER: u64 = 1;
-/// Number of the second goroutine of each program, a helper of the garbage collector. This goroutine never ends.
+/// Number of the second goroutine of each program, a helper of the garbage collector. This helper goroutine never ends.
 const HELPER_NUMBER: u64 = 2;
 /// Positions in the runtime's list at which the helper may be. In a program with C code, entries for its threads come
 /// before the helper of the garbage collector.
@@ -50,7 +50,7 @@ pub enum Goroutine {
     Runnable,
     /// In a system call.
     InCall,
-    /// Waits inside the runtime. The value has the frames of the stack, innermost first.
+    /// Waits inside the runtime. The value contains the frames of the stack, innermost first.
     Waiting(Vec<Frame>),
 }
 
@@ -59,8 +59,8 @@ pub enum Goroutine {
 pub struct Goroutines {
     /// Goroutines that were read.
     pub goroutines: Vec<Goroutine>,
-    /// Number of goroutines in the runtime's list that each goroutine of this reading represents. The number is above 1
-    /// if only a part of the list was read.
+    /// Each goroutine of this reading represents this number of goroutines in the runtime's list. The number is above 1
+    /// if only a part of the runtime's list was read.
     pub listed_per_read: u64,
 }
 
@@ -90,8 +90,8 @@ impl GoRuntime {
         Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
     }
 
-    /// Reads the status, program counter and stack pointer of at most `max` goroutines. Also returns the number of
-    /// entries of the list that each read entry represents.
+    /// Reads the status, program counter and stack pointer of at most `max` goroutines. Also returns how many entries
+    /// of the runtime's list each read entry represents.
     pub(crate) fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);
@@ -113,8 +113,8 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of a goroutine's status in its runtime structure. This offset differs between versions of Go.
-    /// Finds the offset by searching for the known numbers of the first two goroutines.
+    /// Returns the offset of a goroutine's status in its runtime structure. The offset of the status differs between
+    /// versions of Go. Finds the offset by searching for the known numbers of the first two goroutines.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;
@@ -127,7 +127,7 @@ impl GoRuntime {
                     && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
             };
             let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
-            // If two offsets fit, this function uses none of them, because the result would be ambiguous.
+            // If two offsets fit the status, this function uses neither of them, because the result would be ambiguous.
             self.status = offsets.next().filter(|_| offsets.next().is_none());
         }
         self.status

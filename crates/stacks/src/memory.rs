@@ -45,7 +45,7 @@ impl Remote {
         Self { pid, blocks: Vec::new() }
     }
 
-    /// Drops all blocks, so the next read sees the present content.
+    /// Drops all stored blocks of memory, so the next read gets the present content.
     pub(crate) fn forget(&mut self) {
         self.blocks.clear();
     }

@@ -46,9 +46,8 @@ impl PerfMap {
     }
 }
 
-/// Opens the perf map of a process, which names its compiled code. The file's name contains the process ID in the
-/// process's own namespace. The map's owner must be the owner of the process or root, because anybody may write to
-/// /tmp.
+/// Opens the perf map of a process, which names its compiled code. The file's name contains the ID of the process in
+/// its own PID namespace. The map's owner must be the owner of the process or root, because anybody may write to /tmp.
 fn open(pid: u32) -> Option<File> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = |key| status.lines().find_map(|l: &str| l.strip_prefix(key));

@@ -44,8 +44,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Opens process `pid`. Fails if the list of its mappings cannot be read. [`crate::is_readable`] says whether the
-    /// memory itself can be read.
+    /// Opens process `pid`. Fails if the list of the process's mappings cannot be read. [`crate::is_readable`] says
+    /// whether the memory itself can be read.
     pub fn open(pid: u32, images: &Images) -> io::Result<Self> {
         let mut space = Space::new(pid, images.clone())?;
         let python = Python::find(pid, &mut space);

@@ -7,7 +7,8 @@ use sys::clock::thread_cpu_ns;
 
 /// Sum of the CPU time that threads of loadline used to read program files, nanoseconds. All clones share one sum.
 ///
-/// Each file is read once, and each address is looked up once. This cost does not grow with the length of a sampling.
+/// Each program file is read once, and each address is looked up once. The CPU time for reading program files does not
+/// grow with the length of a sampling.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadingCost(Arc<AtomicU64>);
 

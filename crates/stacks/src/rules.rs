@@ -21,7 +21,7 @@ enum FrameIndex {
     /// The linker's index, `.eh_frame_hdr`.
     Linked(Section),
     /// An index made by this program: start addresses and offsets of all rules, in order. Some statically linked
-    /// programs have no index of their own.
+    /// programs have no index of their unwinding rules.
     Built(Vec<(u64, usize)>),
 }
 

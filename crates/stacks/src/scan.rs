@@ -7,8 +7,8 @@ use crate::call_site::CallSites;
 use crate::memory::Memory;
 use crate::space::Space;
 
-/// Maximum number of words of the stack that are searched (4 KiB). If the return address is not among these words,
-/// unwinding ends.
+/// Maximum number of words of the stack that are searched (4 KiB). If the return address is not among the searched
+/// words, unwinding ends.
 const MAX_WORDS: u64 = 512;
 
 /// Returns the stack address, at or above `sp`, of the word that holds the return address of the function at `start`.
@@ -29,8 +29,8 @@ pub(crate) fn return_slot(
 }
 
 /// Returns the address of the word at the end of the frame that the function's first instructions set up. The word at
-/// the end of the frame counts as the return address if it follows any call instruction, even a call through a
-/// register, whose target is unknown.
+/// the end of the frame counts as the return address if it follows any call instruction. Even a call through a
+/// register, whose target is unknown, is accepted.
 fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
     sp.checked_add(prologue.frame_bytes)

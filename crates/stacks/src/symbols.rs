@@ -9,7 +9,7 @@ use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym
 const MAX_SYMBOLS: usize = 2_000_000;
 
 /// Maximum number of symbols that are checked for one address. The checked symbols are those that start closest before
-/// the address. A small number is enough, because symbols rarely overlap.
+/// the address. A small maximum is enough, because symbols rarely overlap.
 const MAX_OVERLAPS: usize = 16;
 
 /// Kind of a symbol: code or data.

@@ -52,8 +52,8 @@ impl Origin {
         self.s_at(monotonic_ns())
     }
 
-    /// Returns the seconds from this origin until a time of [`monotonic_ns`]. The result is negative for an earlier
-    /// time.
+    /// Returns the seconds from this origin until a time of [`monotonic_ns`]. The result is negative for a time before
+    /// the origin.
     pub fn s_at(self, ns: u64) -> f64 {
         (i128::from(ns) - i128::from(self.0)) as f64 / 1e9
     }

@@ -50,8 +50,8 @@ extern "C" fn count(_: libc::c_int) {
 
 fn install(signal: libc::c_int) -> Result<()> {
     // SAFETY: `action` is a fully initialised sigaction: all-zero is valid, and mask and handler are set afterwards.
-    // The handler only uses atomics, write(2), tcsetattr(3) and _exit(2), which are async-signal-safe. The old action
-    // is not requested.
+    // The handler only uses atomics, write(2), tcsetattr(3) and _exit(2), which are async-signal-safe. The old signal
+    // action is not requested.
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = count as *const () as libc::sighandler_t;

@@ -4,8 +4,8 @@
 //!   All mounts of this file system have the same files, so a container and its host see each other's locks.
 //! - A process is locked through its pidfd. The kernel has one inode for each process, which does not depend on mounts
 //!   and PID namespaces, so a container and its host see each other's locks. Sources: pidfd_open(2), fcntl(2) (open
-//!   file description locks). Before Linux 6.9, all pidfds share one inode. A file of the process in /proc is locked
-//!   there instead, and a container with its own mount of /proc does not see locks on files in the host's /proc.
+//!   file description locks). Before Linux 6.9, all pidfds share one inode. Before Linux 6.9, a file of the process in
+//!   /proc is locked instead. A container with its own mount of /proc does not see locks on files in the host's /proc.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -31,7 +31,7 @@ pub enum ProcessPart {
 }
 
 impl ProcessPart {
-    /// Returns the path of the kernel's file that shows this part of the state.
+    /// Returns the path of the file in /proc that shows this part of a process.
     pub fn path(self, pid: u32) -> std::path::PathBuf {
         let name = match self {
             Self::RunState => "stat",
@@ -54,8 +54,8 @@ pub fn try_exclusive(file: impl AsFd) -> Result<bool> {
     locked(flock(file, FlockOperation::NonBlockingLockExclusive))
 }
 
-/// Locks a part of a process. Returns `None` if this part is already locked, by this process or by another one. Fails
-/// with ESRCH if there is no such process.
+/// Locks a part of a process. Returns `None` if `part` is already locked, by the calling process or by another one.
+/// Fails with ESRCH if there is no such process.
 pub fn try_process(pid: u32, part: ProcessPart) -> Result<Option<ProcessLock>> {
     let id = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
     let pidfd = pidfd_open(id, PidfdFlags::empty())?;

@@ -118,7 +118,7 @@ struct MessageHeader {
     seq: u32,
 }
 
-/// Splits off the first message of a datagram. Returns its header, its payload, and the rest of the datagram.
+/// Splits off the first message of a datagram. Returns the message's header and payload, and the rest of the datagram.
 fn split(bytes: &[u8]) -> Option<(MessageHeader, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
     let payload = bytes.get(HEADER_BYTES..length)?;

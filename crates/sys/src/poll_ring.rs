@@ -52,7 +52,7 @@ impl Drop for PollRing {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
         // The polls release their files when the kernel posts their last completions. The kernel posts the last
-        // completions when this process enters the kernel.
+        // completions of the polls when this process enters the kernel.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }
 }

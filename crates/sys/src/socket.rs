@@ -118,7 +118,7 @@ pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
 }
 
-/// Turns Nagle's algorithm off if `on` is true, and on otherwise. Without the algorithm, small segments are sent at
+/// Turns Nagle's algorithm off if `on` is true, and on otherwise. Without Nagle's algorithm, small segments are sent at
 /// once.
 #[inline]
 pub fn set_nodelay(fd: impl AsFd, on: bool) -> Result<()> {
@@ -157,7 +157,8 @@ pub fn set_send_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_send_buffer_size(fd, bytes)
 }
 
-/// Turns immediate acknowledgements on or off (TCP_QUICKACK). The kernel may change the setting later.
+/// Turns immediate acknowledgements on or off (TCP_QUICKACK). The kernel may later turn immediate acknowledgements on
+/// or off by itself.
 pub fn set_quick_ack(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_quickack(fd, on)
 }
@@ -223,8 +224,8 @@ mod tests {
         assert_eq!(all, b"pong!");
     }
 
-    /// In the first case, the peer closes its socket before the client sends. In the second case (`read_first`), the
-    /// peer reads the sent bytes before it closes its socket.
+    /// Without `read_first`, the peer closes its socket before the client sends. With `read_first`, the peer reads the
+    /// sent bytes before it closes its socket.
     #[test]
     fn bytes_that_a_closed_peer_never_read_are_unacknowledged() {
         for read_first in [false, true] {

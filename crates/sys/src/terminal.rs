@@ -25,7 +25,7 @@ pub fn size() -> Option<(u16, u16)> {
 }
 
 /// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, a Rust program
-/// ignores SIGPIPE, and such a write returns an error.
+/// ignores SIGPIPE, and a write to a closed pipe returns an error.
 pub fn end_on_closed_pipe() -> Result<()> {
     // SAFETY: SIG_DFL is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
@@ -99,7 +99,7 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // A closed terminal always counts as ready. When the terminal is closed, the sleep prevents callers from
+        // A closed terminal always counts as ready. When the terminal is closed, this sleep prevents callers from
         // polling without a pause.
         if came || !self.keys {
             std::thread::sleep(at_most);

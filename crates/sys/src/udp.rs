@@ -13,13 +13,13 @@ use crate::{Result, last_errno};
 const UDP_SEGMENT: libc::c_int = 103;
 /// Socket option, and type of a control message: datagrams that have arrived are joined (linux/udp.h).
 const UDP_GRO: libc::c_int = 104;
-/// Level of these options and control messages.
+/// Level of the UDP socket options and control messages.
 const SOL_UDP: libc::c_int = 17;
 /// Size of the buffer for control messages, in words of 8 bytes. One control message with an int needs three words.
 const CONTROL_WORDS: usize = 8;
 
-/// Makes each later send cut its bytes into datagrams of `bytes` bytes; the last one may be shorter. Shorter sends are
-/// one datagram. Fails on kernels before 4.18.
+/// Makes each later send cut its bytes into datagrams of `bytes` bytes; the last one may be shorter. A send of at most
+/// `bytes` bytes is one datagram. Fails on kernels before 4.18.
 pub fn set_segment(fd: impl AsFd, bytes: u16) -> Result<()> {
     set_int(fd, SOL_UDP, UDP_SEGMENT, libc::c_int::from(bytes))
 }
@@ -40,8 +40,8 @@ pub struct Group {
     pub from: Option<SocketAddr>,
 }
 
-/// Receives a datagram, or several that the kernel has joined. Fails with EAGAIN if none has arrived. Bytes beyond the
-/// size of `into` are lost; 64 KiB are always enough.
+/// Receives a datagram, or several that the kernel has joined. Fails with EAGAIN if no datagram has arrived. Bytes
+/// beyond the size of `into` are lost; 64 KiB are always enough.
 pub fn receive(fd: impl AsFd, into: &mut [u8]) -> Result<Group> {
     // SAFETY: all-zero bytes are a valid sockaddr_storage.
     let mut from: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -125,7 +125,7 @@ fn address(from: &libc::sockaddr_storage) -> Option<SocketAddr> {
             Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())
         }
         libc::AF_INET6 => {
-            // SAFETY: as above, for a sockaddr_in6.
+            // SAFETY: the family says that the storage, which is large and aligned enough, holds a sockaddr_in6.
             let v6 = unsafe { &*at.cast::<libc::sockaddr_in6>() };
             let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
             Some(SocketAddrV6::new(ip, u16::from_be(v6.sin6_port), v6.sin6_flowinfo, v6.sin6_scope_id).into())

@@ -1,11 +1,12 @@
 //! Edge-triggered epoll. Each of epoll's data structures corresponds to one in the paper by Banga, Mogul and Druschel
-//! (see `lib.rs`). The kernel's ready list corresponds to the paper's HINTS queue. An entry's link in the ready list is
-//! the paper's pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel
-//! checks a file's state again, as the event API of the paper does.
+//! (see `lib.rs`). The kernel's ready list corresponds to the HINTS queue in the paper by Banga, Mogul and Druschel. An
+//! entry's link in the ready list corresponds to the pending bit in the paper by Banga, Mogul and Druschel: a linked
+//! entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's state again, as does
+//! the event API in the paper by Banga, Mogul and Druschel.
 //!
-//! This backend differs from the paper in one point: declaring interest in a ready descriptor queues an event, even if
-//! the caller did not ask for the state (`want_state`). In the paper, the declaration queues no event; only the next
-//! arrival does. Source: fs/eventpoll.c.
+//! In one point, this backend differs from the paper by Banga, Mogul and Druschel. Declaring interest in a ready
+//! descriptor queues an event, even if the caller did not ask for the state (`want_state`). In the paper by Banga,
+//! Mogul and Druschel, the declaration queues no event; only the next arrival does. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -57,7 +58,7 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The registered descriptor was closed while a duplicate kept the file open. Afterwards, the closed
+            // The registered descriptor was closed while a duplicate kept the file open. After the close, the
             // descriptor's number was given to another duplicate of the same file.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,

@@ -92,8 +92,8 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The scan starts at a bit within a word of the bitmaps. The bits of the first word from this bit on are
-        // scanned first, and its remaining bits last.
+        // The scan starts at a bit within a word of the bitmaps. In the word with this bit, the bits from this bit on
+        // are scanned first, and the earlier bits last.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {

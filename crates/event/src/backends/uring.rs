@@ -1,13 +1,14 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
 //! pending bit per descriptor prevents a second hint for this descriptor while the first is queued. The hint queue and
-//! the pending bits come from the paper (see `lib.rs`). In the paper, the kernel maintains the hint queue and the
-//! pending bits. Declarations of interest are collected, and the next wait submits them to the kernel. A wait that
-//! finds hints, and has nothing to submit or check, needs no system call.
+//! the pending bits come from the paper by Banga, Mogul and Druschel (see `lib.rs`). In the paper by Banga, Mogul and
+//! Druschel, the kernel maintains the hint queue and the pending bits. Declarations of interest are collected, and the
+//! next wait submits them to the kernel. A wait that finds hints, and has nothing to submit or check, needs no system
+//! call.
 //!
 //! Before delivery, one call of poll(2) checks the current state of the descriptors, as in the paper by Banga, Mogul
 //! and Druschel. A descriptor needs no check if new data arrived after the application had reported that it has read
-//! everything ([`EventQueue::drained`](crate::EventQueue::drained)). Data that arrives after this report must still be
-//! unread, because only the application can read it. Without the check at delivery
+//! everything ([`EventQueue::drained`](crate::EventQueue::drained)). Data that arrives after the application has read
+//! everything must still be unread, because only the application can read it. Without the check at delivery
 //! ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
 //! The kernel may end a multishot poll, for example because the completion queue overflowed. A poll that the kernel has
@@ -73,8 +74,8 @@ impl UringQueue {
         if lazy && slot.armed.contains(mask) {
             slot.wanted = mask;
             if !told {
-                // The event must report the whole current state, not only the bits of a completion. The flags are
-                // cleared, so the next delivery of events checks the descriptor's state.
+                // The event must report the whole current state, not only the bits of a completion. The flags `drained`
+                // and `sure` are cleared, so the next delivery of events checks the descriptor's state.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -266,7 +267,7 @@ impl UringQueue {
 /// is none.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the poll bits of a completion. The bits are marked as certain if nothing can make them untrue before
+/// Stores the poll bits of a completion. The poll bits are marked as certain if nothing can make them untrue before
 /// delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {

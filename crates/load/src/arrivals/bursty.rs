@@ -1,5 +1,5 @@
 //! Poisson arrivals whose rate has a peak once per period (bursty traffic of Banga and Druschel, USITS 1997). The rate
-//! at the peak of a burst is `peak` times the mean rate. The peak lasts for a share of the period.
+//! at the peak of a burst is `peak` times the mean rate. The peak of the rate lasts for a share of the period.
 
 use fastrand::Rng;
 
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
-        // Banga and Druschel have a case with a peak of 6 times the mean rate for 5 % of the time. With 6 times the
-        // mean rate for 5 % of the time, 30 % of all arrivals are in the peak.
+        // In one case of Banga and Druschel, the rate is 6 times its mean for 5 % of the time. With 6 times the mean
+        // rate for 5 % of the time, 30 % of all arrivals are in the peak.
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-/// A change of the rate. After the change, the arrival process runs `factor` times as fast as planned.
+/// A change of the rate. After the change of the rate, the arrival process runs `factor` times as fast as planned.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
     /// Time of the change on the arrival process's own time scale, nanoseconds since the start.

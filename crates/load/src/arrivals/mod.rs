@@ -1,9 +1,10 @@
 //! Due times of the requests of an open loop. Each arrival process has its own file and a row in [`ARRIVALS`].
 //!
 //! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of an arrival
-//! process thus yield the same times. Because of this, a generator thread needs no list of the requests that are due
-//! but not yet sent. One copy of the arrival process counts the due requests. A second copy of the arrival process
-//! yields the due time of the next request to send. This copy runs behind the first one.
+//! process thus yield the same times. Because the copies yield the same times, a generator thread needs no list of the
+//! requests that are due but not yet sent. One copy of the arrival process counts the due requests. A second copy of
+//! the arrival process yields the due time of the next request to send. The second copy of the arrival process runs
+//! behind the first one.
 
 mod bursty;
 mod constant;

@@ -44,8 +44,8 @@ pub enum Unit {
 /// Source of the gaps of an arrival process.
 pub(super) trait Gaps {
     /// Returns the time at which the first gap begins, nanoseconds since the start of the shard (generator thread). The
-    /// returned time is never positive. `phase` (0 to 1) is the position of the first arrival within a gap. Only
-    /// processes with equal gaps use the phase.
+    /// returned time is 0 or negative, because the first gap may begin before the start of the shard. `phase` (0 to 1)
+    /// is the position of the first arrival within a gap. Only processes with equal gaps use the phase.
     fn begin_ns(&self, _phase: f64) -> f64 {
         0.0
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. `NEVER_NS` is later than the end of any load. It is small enough that
-/// adding a start time cannot overflow.
+/// Due time that means "never", nanoseconds. `NEVER_NS` is later than the end of any load. This time is small enough
+/// that adding a start time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;

@@ -1,7 +1,7 @@
 //! Self-similar arrivals from many independent on-off sources. The lengths of the on and off periods are Pareto
-//! distributed with α = 3 − 2H. With such lengths, the sum of many sources is asymptotically self-similar with Hurst
-//! parameter H (Willinger, Taqqu, Sherman and Wilson, "Self-similarity through high-variability", 1997). While k
-//! sources are on, arrivals form a Poisson process with k times the rate of one source.
+//! distributed with α = 3 − 2H. With Pareto distributed lengths, the sum of many sources is asymptotically self-similar
+//! with Hurst parameter H (Willinger, Taqqu, Sherman and Wilson, "Self-similarity through high-variability", 1997).
+//! While k sources are on, arrivals form a Poisson process with k times the rate of one source.
 
 use fastrand::Rng;
 
@@ -21,7 +21,7 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     }],
 };
 
-/// Number of sources per shard (generator thread). Each source is on for half of the time on average.
+/// Number of sources per shard (generator thread). Each on-off source is on for half of the time on average.
 const SOURCES: usize = 32;
 /// Mean length of an on or off period, as a multiple of the mean gap between two arrivals of the whole process. Because
 /// many requests arrive during a period, bursts are longer than single gaps.

@@ -12,7 +12,8 @@ const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
 const MAX_BATCH_US: u64 = 200;
 
 impl Core {
-    /// Returns the current limits for collecting answers. If each answer is handled when it arrives, both limits are 0.
+    /// Returns the current limits for collecting answers. If each answer is handled when it arrives, the two limits of
+    /// the returned [`Batch`] are 0.
     #[inline]
     pub(crate) fn batch(&self) -> Batch {
         self.batch

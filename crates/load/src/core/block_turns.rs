@@ -7,7 +7,7 @@ use run::{Blocks, LoadPlan};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTurns {
     pub(super) block: u64,
-    /// Interval between two sends of a block, nanoseconds; 0 for no limit.
+    /// Interval between two sends of a block of connections, nanoseconds; 0 for no limit.
     pub(super) pause_ns: u64,
     pub(super) connect_ns: u64,
     /// Number of messages per connection; `u32::MAX` for no limit.
@@ -18,7 +18,7 @@ pub(crate) struct BlockTurns {
 }
 
 impl BlockTurns {
-    /// Returns the parameters of a load plan's blocks, or `None` if the plan has no blocks.
+    /// Returns the parameters of a load plan's blocks of connections, or `None` if the plan has no blocks.
     pub(crate) fn from_plan(plan: &LoadPlan) -> Option<Self> {
         let blocks: &Blocks = plan.blocks.as_ref()?;
         let bytes = plan.protocol.echoed_bytes().unwrap_or(0);

@@ -2,19 +2,19 @@
 //! times at which each connection is opened, sends and is closed. The client sends on one connection of a block,
 //! pauses, then sends on the next connection of the block. Each connection therefore sends once per period. The period
 //! is the pause times the number of connections in a full block, also for a smaller last block. If an answer is late,
-//! its connection misses a period, as in the article.
+//! its connection misses a period, as in the article of Jones and Deshpande.
 //!
 //! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
 //! 1 + x messages, where x is `sends_per_connection`; 0 stands for no limit. When all messages are answered, the client
 //! closes the connection with a FIN. When the client closes, no message is in flight, so no half-close is needed. With
-//! `compat`, the client closes as in the article: it ends its own side first, and closes when the server has ended the
-//! other side.
+//! `compat`, the client closes as in the article of Jones and Deshpande: it ends its own side first, and closes when
+//! the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Schedules the connects. Within a block, the connects are evenly spaced.
+    /// Schedules the connects. The connects of a block of connections are evenly spaced.
     pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: BlockTurns) {
         let origin = ops.now().max(self.task.origin_ns);
         for conn in 0..self.conns.len() as u32 {

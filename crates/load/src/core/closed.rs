@@ -4,8 +4,8 @@
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
 //! and then the server has the connection in TIME_WAIT ([`super::closing`]). The client does not wait for the server's
-//! FIN before it connects again. If the server does not agree, the client sends the first FIN, and the client has the
-//! connection in TIME_WAIT. If connections in TIME_WAIT use up the client's ports, the failed connects count as
+//! FIN before it connects again. If the server does not agree to close, the client sends the first FIN, and the client
+//! has the connection in TIME_WAIT. If connections in TIME_WAIT use up the client's ports, the failed connects count as
 //! `client_ports`.
 
 use super::{Core, Mode, State};

@@ -13,8 +13,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Handles a connection for which the server has announced the end. The client of this connection continues at once
-    /// on another connection.
+    /// Handles a connection for which the server has announced the end. The client of a connection whose end was
+    /// announced continues at once on another connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));
         if self.session_timers.is_some() {
@@ -89,7 +89,8 @@ impl Core {
         self.give_back(ops, conn);
     }
 
-    /// Handles a connection whose FIN did not come in time. A connection of QUIC has waited for a ticket instead.
+    /// Handles a connection whose FIN did not come in time. A connection of QUIC has waited for a ticket, not for a
+    /// FIN.
     pub(super) fn close_left_to_client<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if !self.closing.remove(conn) {
             return self.ended(ops, conn);
@@ -102,8 +103,8 @@ impl Core {
         self.give_back(ops, conn);
     }
 
-    /// Handles received bytes of a connection that waits for its end. With TCP, only the FIN matters. A connection of QUIC
-    /// waits for a ticket, and ends when the ticket has come.
+    /// Handles received bytes of a connection that waits for its end. On a TCP connection that waits for its end, only
+    /// the FIN matters. A connection of QUIC waits for a ticket, and ends when the ticket has come.
     pub(super) fn received_while_closing<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         if self.session_timers.is_none() {
             return;
@@ -124,8 +125,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. Does nothing in the handling process of two-process S-Clients (sockets that connect
-    /// again and again), where the driver assigns the numbers.
+    /// Frees a connection number. Does nothing in the process that handles the connections of two-process S-Clients
+    /// (sockets that connect again and again), because the driver assigns the numbers there.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

@@ -37,8 +37,8 @@ fn close_current(fixture: &mut Fixture) {
     fixture.closed(fixture.wire.current);
 }
 
-/// Lets the server answer the request, and close the connection during the client's think time. The client thus learns
-/// that the server closes idle connections.
+/// Lets the server answer the request, and close the connection during the client's think time. After this close, the
+/// client knows that the server closes idle connections.
 fn idle_connection_is_closed(fixture: &mut Fixture) {
     fixture.hear(b"A\0");
     close_current(fixture);
@@ -244,7 +244,8 @@ fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
     }
 }
 
-/// The server ends connections on which the client sent two requests after an idle time. It closes no idle connection.
+/// The server ends connections on which the client sent two requests after an idle time. The server closes no idle
+/// connection.
 #[test]
 fn a_pipeline_on_an_idle_connection_has_one_failure_for_each_end() {
     let mut fixture = two_in_a_pipeline();

@@ -38,11 +38,11 @@ pub(super) struct Conn {
     /// Time of the last answer. Before the first answer, the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,
     /// Time for which the connection had been idle when the requests in flight began. The time is 0 if the connection
-    /// had not been idle, or if an answer has arrived since then.
+    /// had not been idle, or if an answer has arrived since the requests began.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
-    /// True if an answer has arrived since the connection last had no request in flight. The oldest request in flight
-    /// was then sent while another request was in flight.
+    /// True if an answer has arrived since the connection last had no request in flight. If this is true, the oldest
+    /// request in flight was sent while another request was in flight.
     pub(super) was_answered: bool,
     /// Number of bytes sent since the connection last had no request in flight.
     pub(super) sent_bytes: usize,
@@ -53,7 +53,7 @@ pub(super) struct Conn {
     pub(super) failures: u8,
     /// Index of the server's address that the connection uses.
     pub(super) address: u16,
-    /// Number of messages that the connection may still start; used only by blocks.
+    /// Number of messages that the connection may still start; used only by blocks of connections.
     pub(super) left: u32,
     pub(super) state: State,
     /// True while a send of this connection waits in the driver.

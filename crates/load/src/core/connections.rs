@@ -8,7 +8,8 @@ use crate::driver::{Op, Ops};
 
 /// Delay before a retry after the first failure, nanoseconds. Each further failure doubles the delay.
 const BACKOFF_NS: u64 = 1_000_000;
-/// Maximum number of doublings. The longest delay is thus about one second.
+/// Maximum number of times that the delay before a retry is doubled. The longest delay before a retry is thus about one
+/// second.
 const BACKOFF_DOUBLINGS: u8 = 10;
 
 impl Core {
@@ -130,8 +131,8 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// Handles received bytes of the protocol's handshake. Without early data, the client's last handshake bytes are sent
-    /// before its first request, so no send contains both.
+    /// Handles received bytes of the protocol's handshake. Without early data, the client's last handshake bytes are
+    /// sent before its first request, so no send contains bytes of the handshake and of a request.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
@@ -174,7 +175,8 @@ impl Core {
         self.ready(ops, conn, answered);
     }
 
-    /// Handles a connection that has become ready for requests. `answered` requests of its early data have ended.
+    /// Handles a connection that has become ready for requests. `answered` requests in the connection's early data have
+    /// ended already.
     fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32, answered: u32) {
         let c = &mut self.conns[conn as usize];
         c.quiet_ns = ops.now();
@@ -257,7 +259,7 @@ impl Core {
     }
 
     /// Handles the loss of a connection. The requests in flight on this connection count as failed. After a keep-alive
-    /// race (the server closed an idle connection just when a request was sent), requests may be sent again instead.
+    /// race (the server closed an idle connection just when a request was sent), the requests may be sent again.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let established = self.conns[conn as usize].state != State::Handshaking;
         if established && matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse) {
@@ -384,8 +386,8 @@ impl Core {
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Gives up all connects in progress, and all waits before a connect. If requests still have to be sent, connects
-    /// and waits go on.
+    /// Gives up all connects in progress, and all waits before a connect. If requests still have to be sent again, the
+    /// connects in progress and the waits go on.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
         let stays = self.has_rest();
         for conn in 0..self.conns.len() as u32 {
@@ -417,7 +419,7 @@ fn kind_of(errno: Errno) -> ErrorKind {
         // A reset that follows a FIN of the server is reported as EPIPE, so the server has closed first. Source: Linux,
         // tcp_reset() in net/ipv4/tcp_input.c.
         Errno::PIPE => ErrorKind::ShortResponse,
-        // A UDP socket reports that its server's port was closed as a refused connection.
+        // If the server's port is closed, a UDP socket reports a refused connection.
         Errno::CONNRESET | Errno::CONNABORTED | Errno::CONNREFUSED => ErrorKind::Reset,
         Errno::TIMEDOUT => ErrorKind::ResponseTimeout,
         _ => ErrorKind::Other,

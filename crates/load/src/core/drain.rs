@@ -1,8 +1,8 @@
 //! The drain, which ends a load: no new requests start, and the load ends when all requests are answered.
 //!
-//! In some protocols, answers belong to requests only by their order. If a server sends two answers to one request, the
-//! client then takes the second one for the answer to another request. Surplus answers arrive even after all requests
-//! are answered, so the drain waits a little longer for them.
+//! In some protocols, only the order of the answers shows to which requests they belong. If a server sends two answers
+//! to one request, the client then takes the second one for the answer to another request. Surplus answers arrive even
+//! after all requests are answered, so the drain waits a little longer for them.
 
 use super::{Conn, Core, Mode, State};
 use crate::core::InFlightRequest;
@@ -10,8 +10,8 @@ use crate::driver::Ops;
 use crate::record::Record;
 
 /// Time to wait for surplus answers, as a multiple of the mean response time. If a server delays its second answers,
-/// the client measures this delay as the response time of every other request. The mean response time is thus about
-/// half of the delay.
+/// the client measures this delay as the response time of every other request. If the server delays every second
+/// answer, the mean response time is thus about half of the delay.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. A client that sends nothing more acknowledges after 40 ms, so

@@ -1,7 +1,7 @@
-//! Clock that yields the due times of requests. Requests that are due but not started are not stored. Two copies of the
-//! arrival process run in place of a list of waiting requests. The first copy of the process counts the due requests,
-//! and the second copy yields the due time of the oldest waiting request. Even if a server stalls for minutes, the
-//! waiting requests thus need no memory.
+//! Clock that yields the due times of requests. Requests that are due but not started are not stored. This clock runs
+//! two copies of the arrival process instead of storing a list of waiting requests. The first copy of the arrival
+//! process counts the due requests, and the second copy yields the due time of the oldest waiting request. Even if a
+//! server stalls for minutes, the waiting requests thus need no memory.
 
 use crate::arrivals::Arrivals;
 
@@ -35,8 +35,8 @@ impl DueClock {
         self.origin_ns = origin_ns;
     }
 
-    /// From `now_ns` on, sets the rate to `factor` times the planned rate. Requests that are due earlier keep their due
-    /// times. If stages or recorded times set the rate, changes nothing and returns false.
+    /// From `now_ns` on, sets the rate to `factor` times the planned rate. Requests that are due before `now_ns` keep
+    /// their due times. If stages or recorded times set the rate, changes nothing and returns false.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         let at_ns = now_ns.saturating_sub(self.origin_ns);
         let changed = self.due.change_rate(at_ns, factor) && self.behind.change_rate(at_ns, factor);
@@ -107,6 +107,6 @@ impl DueClock {
     }
 }
 
-/// Maximum number of due requests that are started in one pass. Without a maximum, a generator that is far behind would
-/// send for a long time without reading answers.
+/// Maximum number of due requests that are started in one pass. Without this maximum, a generator that is far behind
+/// would send for a long time without reading answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

@@ -1,14 +1,14 @@
 //! Requests in early data (0-RTT): they leave with the first packets of a connection, before its handshake is complete. If
 //! the server rejects them, the session sends them again after the handshake, and their time continues.
 //!
-//! A connection with such requests keeps the state `Handshaking`, and takes no others until it is ready. If the handshake
-//! fails, the requests are sent again on another connection, as those of [`super::requeue`]. With one connection per
-//! request, and during the drain, they have failed instead.
+//! A connection with requests in early data keeps the state `Handshaking`, and takes no other requests until it is
+//! ready. If the handshake fails, the requests are sent again on another connection, as those of [`super::requeue`].
+//! With one connection per request, and during the drain, requests in early data fail if the handshake fails.
 //!
-//! Each session can be resumed once, by a ticket of the server, and servers send tickets after the handshake. The answer
-//! to a request in early data usually comes before. With one connection per request, the connection therefore stays open
-//! until its ticket has come, while its client continues on another connection. Otherwise, only some connections could
-//! have early data.
+//! Each session can be resumed once, by a ticket of the server, and servers send tickets after the handshake. The
+//! answer to a request in early data usually arrives before the ticket. With one connection per request, the connection
+//! therefore stays open until its ticket has come, while its client continues on another connection. If the connection
+//! did not stay open until its ticket has come, only some connections could have early data.
 
 use super::in_flight::Requeued;
 use super::{Core, InFlightRequest, Mode, State};
@@ -88,13 +88,13 @@ impl Core {
         }
         self.conns[conn as usize].failures = 0;
         self.keep_until_closed(ops, conn, TICKET_WAIT_NS);
-        // The acknowledgement of the answer.
+        // Sends the acknowledgement of the answer.
         self.farewell(ops, conn);
         self.continue_elsewhere(ops, None);
     }
 
-    /// Removes the requests in flight from a connection whose handshake has failed. Queues them to be sent again, or
-    /// records their failure.
+    /// Removes the requests in flight from a connection whose handshake has failed. Queues the removed requests to be
+    /// sent again, or records their failure.
     pub(super) fn handshake_lost_early(&mut self, now: u64, conn: u32) {
         let c = self.conns[conn as usize];
         let mut sent = c.in_flight.saturating_sub(c.unsent);

@@ -44,7 +44,7 @@ fn requests_leave_with_the_handshake_and_their_time_includes_it() {
 fn answers_may_come_with_the_end_of_the_handshake() {
     for (think_ms, next) in [(0.0, &b"FR\0\0"[..]), (1000.0, b"F")] {
         let mut fixture = loading(closed(1, think_ms), &[1.0]);
-        // With a think time, the first connect waits for a random part of it.
+        // With a think time, the first connect waits for a random part of the think time.
         fixture.at_ms(1000);
         fixture.up();
         fixture.sent();

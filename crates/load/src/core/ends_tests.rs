@@ -145,21 +145,21 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
 
 /// The server closes each connection after 10 answers without announcing it, but only 1 ms after the answer on average.
 /// Most clients send their next request before the close, and get a reset. A tenth of the closes comes before the
-/// request.
+/// client's next request.
 #[test]
 fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
     let late =
         SimServer { closes_after: 10, closes_silently: true, silent_close: SilentClose::Later(1_000_000), ..server() };
     let t = run(&plan(4, 1, 0.0), &late).total;
     let ends = t.completed / 10;
-    // Until the first close that comes before the request, resets beyond the first eight count as failures.
+    // After eight resets, further resets count as failures until a close arrives before the client sends a request.
     let failed = t.error_count();
     assert!(ends > 1000 && failed < 60 && t.keep_alive_races + failed + 4 >= ends, "{t:?}");
     assert_eq!((t.resent, t.sent), (t.keep_alive_races, t.completed + failed), "{t:?}");
 }
 
-/// The server reads the eleventh request of each connection, and then fails. No such request is a keep-alive race,
-/// although each connection had the same number of answers.
+/// The server reads the eleventh request of each connection, and then fails. A request that the failing server has read
+/// is no keep-alive race, although each connection had the same number of answers.
 #[test]
 fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
     for think_ms in [0.0, 5.0] {
@@ -172,7 +172,7 @@ fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
             let kinds: Vec<_> = t.errors.0.keys().copied().collect();
             assert_eq!(kinds, [ErrorKind::Reset], "the first eight, too");
         }
-        // The server also closes connections that were idle for 20 ms. Some clients think longer than that.
+        // The server also closes connections that were idle for 20 ms. Some clients think for longer than 20 ms.
         let think = ThinkTime { mean_ms: 10.0, exponential: true };
         let intensity = Intensity::Closed { connections: 40, pipeline: 1, think };
         let both = SimServer { keep_alive_ns: 20_000_000, workers: 40, ..dies };
@@ -182,8 +182,8 @@ fn resets_by_a_server_that_fails_are_no_keep_alive_races() {
     }
 }
 
-/// In an earlier version, the first request was due before the window began but was answered within the window. More
-/// requests were thus completed than offered.
+/// In an earlier version of loadline, the first request was due before the window began but was answered within the
+/// window. The earlier version thus counted more completed requests than offered requests.
 #[test]
 fn the_window_of_recorded_times_has_all_their_requests() {
     let times = run::RecordedTimes { gaps_us: vec![0, 50_000, 100_000], items: Vec::new(), speed: 1.0 };

@@ -1,5 +1,5 @@
 //! Waiting for the FIN of a server that has announced the end of a connection. This module decides which connections
-//! wait, how long they wait, and which side closes first.
+//! wait for a FIN, how long they wait, and which side closes first.
 
 use std::collections::VecDeque;
 
@@ -19,8 +19,8 @@ const MAX_SPARES: u32 = 256;
 /// Minimum number of additional connection numbers. Even with few clients, several FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
-/// Returns the number of additional connection numbers for `clients` clients. All connection numbers together,
-/// including the numbers for clients, are at most `room`.
+/// Returns the number of connection numbers for connections that wait for a FIN, in addition to one number for each of
+/// the `clients` clients. All connection numbers together, including the numbers for clients, are at most `room`.
 pub(crate) fn spares(clients: u32, room: u32) -> u32 {
     clients.clamp(MIN_SPARES, MAX_SPARES).min(room.saturating_sub(clients))
 }
@@ -32,15 +32,15 @@ pub(super) enum Closer {
     Unknown,
     Server,
     /// The client closes first. The next test of whether the server now closes connections is due at `trial_ns`. The
-    /// first connection whose end is announced after this time then waits for the server's FIN.
+    /// first connection whose end is announced after this time waits for the server's FIN.
     Client {
         trial_ns: u64,
     },
 }
 
 impl Closer {
-    /// Returns the variant in which the client closes first. The next test of whether the server closes follows after
-    /// [`TRIAL_INTERVAL_NS`].
+    /// Returns the state in which the client closes connections first. The next test of whether the server closes
+    /// follows after [`TRIAL_INTERVAL_NS`].
     pub(super) fn client(now_ns: u64) -> Self {
         Self::Client { trial_ns: now_ns + TRIAL_INTERVAL_NS }
     }

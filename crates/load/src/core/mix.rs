@@ -22,8 +22,8 @@ enum Selection {
     /// Each connection sends the requests in the order of the set, again and again. The value is the number of requests
     /// in the set.
     Sequence(u16),
-    /// Indexes of requests in the order of a recording, and the position of the next index to use. After the last
-    /// index, the first follows.
+    /// Indexes of requests in the order of a recording, and the position of the next index to use. After the last index
+    /// of the recording, the first index follows.
     Recorded(Box<[u16]>, usize),
     /// Requests in random order. Each round has all requests in a new order. The second value is the number of requests
     /// that were taken from the shuffled list in the current round.

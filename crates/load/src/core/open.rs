@@ -8,9 +8,9 @@ use super::pool::Pool;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
-/// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
-/// hundreds of requests may wait. Opening a connection for each waiting request would take longer than such a pause,
-/// and would thus cause the next pause.
+/// Maximum number of connections that a pool may be opening at the same time. After the generator has paused for a few
+/// milliseconds, hundreds of requests may wait. Opening hundreds of connections would take longer than the pause that
+/// made the requests wait, and would thus cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -85,7 +85,7 @@ impl Core {
             let conn = self.pool()?.with_room.pop_front()?;
             let c = &mut self.conns[conn as usize];
             c.listed = false;
-            // The connection may have become full, idle or closed after it was added to the list.
+            // The connection may have become full, idle or closed after it was added to the list of busy connections.
             if c.state == State::Busy && self.has_room(conn) {
                 return Some(conn);
             }
@@ -178,7 +178,8 @@ impl Core {
         true
     }
 
-    /// Adds a connection to the list of idle connections, or to the list of busy connections with room.
+    /// Adds a connection to the list of idle connections, or to the list of busy connections with room for more
+    /// requests.
     fn list(&mut self, conn: u32) {
         let (c, depth) = (&mut self.conns[conn as usize], self.depth);
         let Mode::Open(pool) = &mut self.mode else { return };
@@ -189,8 +190,8 @@ impl Core {
         }
     }
 
-    /// Starts waiting requests on a connection whose handshake begins, if they may be sent as early data. The connection
-    /// then no longer counts as one that will take a waiting request.
+    /// Starts waiting requests on a connection whose handshake begins, if they may be sent as early data. A connection
+    /// that starts a request as early data no longer counts as one that will take a waiting request.
     pub(super) fn open_start_early(&mut self, now: u64, conn: u32) {
         let mut started = false;
         while self.has_room(conn) && self.may_next_be_early(conn) && self.start_waiting(now, conn, true) {
@@ -241,8 +242,8 @@ impl Core {
         }
     }
 
-    /// Handles a failed connect (`established` is false) or a connection that failed. If requests wait, another connect
-    /// follows after a pause.
+    /// Handles a failed connect (`established` is false) or a connection that failed. If requests wait for a
+    /// connection, another connect follows after a pause.
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
         let wanted = self.wanted();
         let Some(pool) = self.pool() else { return };

@@ -10,8 +10,8 @@ impl Core {
     /// already recorded. Connections are not changed, because the caller may just be handling an event of a connection.
     ///
     /// A thread that was not scheduled on a CPU reads the command late. A late thread did nothing before it read the
-    /// command, so the ordered time counts as the start. With the ordered time, agents (generator processes) that
-    /// compete for a CPU have the same measured window.
+    /// command, so the ordered time counts as the start. Because the ordered time counts, agents (generator processes)
+    /// that compete for a CPU have the same measured window.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);
         if phase == Phase::Drain && self.in_flight == 0 {

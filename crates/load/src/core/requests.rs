@@ -96,7 +96,7 @@ impl Core {
         c.unsent += u32::from(counts);
         c.state = State::Busy;
         // Counts the time until now with the previous number of requests in flight. Without this call, the new request
-        // would also count for the time since the last event, such as a connect.
+        // would also count as in flight for the time since the last event, such as a connect.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
@@ -276,7 +276,7 @@ impl Core {
             bytes
         };
         // Errors are ignored, because the connection is lost in any case. One pass may read two packets of the server,
-        // of which the second has the fault. If the answer to the first packet still waits to be sent, the driver
+        // of which the second contains the fault. If the answer to the first packet still waits to be sent, the driver
         // queues the last bytes after this answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;

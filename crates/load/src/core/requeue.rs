@@ -3,14 +3,15 @@
 //!
 //! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
 //!   processed. In HTTP/2, the streams of unprocessed requests come after the last stream that a GOAWAY frame names. In
-//!   HTTP/1, an earlier answer announced the close.
+//!   HTTP/1, an answer before the unprocessed requests announced the close.
 //! - Requests behind a request whose connection ended without an announcement. The server may have read the first of
-//!   several pipelined requests, and then failed, so the first request counts as failed. The requests behind the first
-//!   are sent again if they are idempotent (RFC 9112, section 9.3.2).
+//!   several pipelined requests, and then failed, so the first request counts as failed. The requests behind the oldest
+//!   one are sent again if they are idempotent (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. Servers
-//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). Such a
-//!   request is sent again in only two cases: it is idempotent (RFC 9110, section 9.2.2), or the server has shown that
-//!   the request was not read. For example, an answer with status 408 shows this.
+//!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). A
+//!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server
+//!   has shown that it was not read. For example, an answer with status 408 shows that the server has not read the
+//!   request.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. Requests to be sent again
@@ -106,8 +107,8 @@ impl Core {
 
     /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a keep-alive race, the server
     /// closes the connection without reading the requests, and sends neither a byte of an answer nor a reason. The
-    /// oldest of these requests was sent while no other request was in flight. If another request was in flight, the
-    /// connection was in use, and the server failed the oldest request.
+    /// oldest of the unread requests was sent while no other request was in flight. If another request was in flight,
+    /// the connection was in use, and the server failed the oldest request.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         let c = &self.conns[conn as usize];
@@ -122,7 +123,7 @@ impl Core {
     }
 
     /// Returns the number of answers on a connection whose requests in flight left right after an answer. Returns
-    /// `None` if the connection had been idle before these requests, or had no answer.
+    /// `None` if the connection had been idle before the requests in flight, or had no answer.
     fn answers_before(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
         (c.idle_ns == 0 && c.has_answers()).then(|| c.made - u64::from(c.in_flight))
@@ -165,7 +166,7 @@ impl Core {
     }
 
     /// If a connection ended before any byte of the requests in flight was sent, records a keep-alive race and returns
-    /// true. The server cannot have read these requests.
+    /// true. The server cannot have read requests of which no byte was sent.
     pub(super) fn ended_before_send<O: Ops>(&mut self, ops: &mut O, conn: u32) -> bool {
         let c = self.conns[conn as usize];
         let is_unsent = c.state == State::Busy && c.sent_bytes == 0 && c.has_answers();

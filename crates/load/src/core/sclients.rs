@@ -3,12 +3,12 @@
 //! and another connect takes its place at once. A connect that is not established after T is closed and replaced at
 //! once. Whatever the server does, the offered rate is therefore at least D/T, and proportional to D.
 //!
-//! If a connect is refused, its descriptor is not used again until T has passed. This rule keeps the offered rate at
-//! D/T, and a dead server causes no storm of connects.
+//! If a connect is refused, its descriptor is not used again until T has passed. Because a refused descriptor is not
+//! used again before T, the offered rate stays at D/T, and a dead server causes no storm of connects.
 //!
-//! The load plan may have an arrival process, which generalises the paper's think times. Each arrival then starts one
-//! connect on one of the D descriptors. The client gives up a connect after T and does not repeat it. If all D
-//! descriptors are connecting, arrivals wait, and count as due.
+//! The load plan may have an arrival process, which generalises the think times of Banga and Druschel. With an arrival
+//! process, each arrival starts one connect on one of the D descriptors. The client gives up a connect after T and does
+//! not repeat it. If all D descriptors are connecting, arrivals wait, and count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -59,7 +59,7 @@ impl Core {
     }
 
     /// Handles a connect that failed before T had passed. Unless the connects follow an arrival process, the descriptor
-    /// of this connect is not used again until T has passed.
+    /// of the failed connect is not used again until T has passed.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.sclients_given_up(conn) {
             return;
@@ -97,9 +97,9 @@ impl Core {
         self.sclients_hand_over(ops, conn);
     }
 
-    /// In two-process S-Clients (sockets that connect again and again), passes a connection on to the handling process
-    /// after its request was sent. The handling process counts the answer. If the handling process is behind, this
-    /// process keeps the connection, so that no connection is lost.
+    /// In two-process S-Clients (sockets that connect again and again), passes a connection on to the process that
+    /// handles connections, after the request was sent. The process that handles connections counts the answer. If the
+    /// process that handles connections is behind, this process keeps the connection, so that no connection is lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
@@ -121,7 +121,7 @@ impl Core {
         self.sclients_freed(ops, conn);
     }
 
-    /// Takes over a connection on which the establishing process has sent a request.
+    /// Takes over a connection on which the process that establishes connections has sent a request.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = self.sessions.session(conn as usize);
         session.reset();
@@ -130,8 +130,8 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // Puts the session into the state in which it waits for the answer. The establishing process has already sent
-        // the request, so the bytes that the session writes are discarded.
+        // Puts the session into the state in which it waits for the answer. The process that establishes connections
+        // has already sent the request, so the bytes that the session writes are discarded.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}

@@ -1,5 +1,5 @@
 //! Connections whose sessions read datagrams and have timers of their own (QUIC). Each connection has one more timer,
-//! for its session. Other protocols have no such timers, and pay only for a test of `None`.
+//! for its session. Sessions of other protocols have no timers, and pay only for a test of `None`.
 
 use super::{Core, MAX_TIMERS_PER_PASS, State};
 use crate::driver::Ops;
@@ -61,7 +61,7 @@ impl Core {
         let heard = self.conns[conn as usize].heard;
         self.tick(ops, conn);
         self.received(ops, conn, &[]);
-        // A timer is no sign of the server.
+        // An expired timer is no sign of life from the server.
         self.conns[conn as usize].heard = heard;
         self.flush_unasked(ops, conn);
         self.arm_session(conn);

@@ -27,7 +27,7 @@ pub(crate) struct Task {
     pub(crate) origin_ns: u64,
     /// True if the measured window begins together with the load.
     pub(crate) measured_from_begin: bool,
-    /// True if an experiment reads the counts for each of its slots (short periods). For such an experiment, the
+    /// True if an experiment reads the counts for each of its slots (short periods). For an experiment with slots, the
     /// generator threads publish their counts more often.
     pub(crate) slots: bool,
     /// Response times in each slot (short period) of an experiment; used by open loops.
@@ -55,8 +55,8 @@ pub(crate) enum Shape {
     /// Open loop: due times, mean rate per second, maximum number of connections, and requests in flight per
     /// connection.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
-    /// The handling process of two-process S-Clients (sockets that connect again and again). The establishing process
-    /// passes its connections to the handling process.
+    /// The process that handles the connections of two-process S-Clients (sockets that connect again and again). The
+    /// process that establishes connections passes them to the handling process.
     Handling { connections: u32, paced: bool },
     /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
     /// connections in addition to the D descriptors. `phase` is the position of the first connects within a gap.
@@ -89,8 +89,8 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the remaining time of a pause, seen from a random moment within the pause. For an exponential pause, the
-    /// remaining time is also exponentially distributed. For a constant pause, the remaining time is uniformly
+    /// Draws the remaining time of a pause, seen from a random moment within the pause. The remaining time of an
+    /// exponential pause is also exponentially distributed. For a constant pause, the remaining time is uniformly
     /// distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }

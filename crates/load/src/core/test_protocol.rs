@@ -10,8 +10,8 @@ use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,
-    /// True if requests may start before the handshake is done (early data). `K` of the server then rejects them: the
-    /// session sends them again.
+    /// True if requests may start before the handshake is done (early data). With `K`, the server rejects early data,
+    /// and the session sends the requests again.
     pub(super) takes_early: bool,
 }
 

@@ -120,8 +120,8 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
 
 #[test]
 fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
-    // A server that could complete 125,000 requests per second gets 50,000. Once a second, the server stalls for 50 ms,
-    // so 2500 requests wait after each stall.
+    // A server that could complete 125,000 requests per second gets 50,000 requests per second. Once a second, the
+    // server stalls for 50 ms, so 2500 requests wait after each stall.
     let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
     let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
     let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();

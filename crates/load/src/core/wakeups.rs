@@ -7,8 +7,8 @@ use super::{Core, Mode, due_clock};
 const TIMER_LATENESS_NS: u64 = 90_000;
 /// Maximum share of the time that the loop may busy-wait for due times.
 const MAX_SPIN_SHARE: f64 = 0.45;
-/// Rate above which the loop does not busy-wait, requests per second. At higher rates, the loop hardly sleeps anyway,
-/// and requests need the CPU time.
+/// Rate above which the loop does not busy-wait, requests per second. At rates above this maximum, the loop hardly
+/// sleeps anyway, and requests need the CPU time.
 const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
 
 impl Core {

@@ -23,7 +23,7 @@ pub struct DriverSpec {
     /// True if the driver's sockets are ordinary descriptors, or if it has no sockets. S-Clients need ordinary
     /// descriptors, because they use a socket for several connects, and may pass it to another process.
     pub(crate) plain_descriptors: bool,
-    /// True if one receive returns several datagrams (GRO). For a protocol over UDP, `auto` chooses such a driver.
+    /// True if one receive returns several datagrams (GRO). For a protocol over UDP, `auto` chooses a driver with GRO.
     /// Measured with HTTP/3 on 10 connections with 10 streams each: 3.7 µs of the generator's CPU per request with GRO,
     /// and 8.7 µs without (medians of three runs, in turns).
     pub(crate) joins_datagrams: bool,

@@ -26,7 +26,8 @@ pub(crate) struct Setup {
     /// True to acknowledge received data at once, without delay. Only the epoll driver supports immediate
     /// acknowledgements.
     pub(crate) quick_ack: bool,
-    /// Size of the receive buffer that is requested from the kernel, bytes. Only the epoll driver can set this size.
+    /// Size of the receive buffer that is requested from the kernel, bytes. Only the epoll driver can set the size of
+    /// the receive buffer.
     pub(crate) receive_buffer: Option<u32>,
 }
 

@@ -14,7 +14,7 @@ use crate::partner::Partner;
 use crate::shard::{self, LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Type without values. A channel of the type `Never` never carries a value. The channel closes when each thread has
+/// Type without values. No value is ever sent on a channel of the type `Never`. The channel closes when each thread has
 /// allocated its memory or has failed.
 #[derive(Debug)]
 pub(crate) enum Never {}

@@ -115,15 +115,15 @@ fn detail(common: &LoadContext) -> TickDetail {
 pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time of the tick is read after the counts. If the tick's time is before the start of the load, all counts are
-    // therefore from before the start, too.
+    // The time of the tick is read after the counts. If the time of a progress report is before the start of the load,
+    // all its counts are from before the start, too.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
     tick
 }
 
 /// Waits until the thread that watches the slots (short periods of an experiment) has ended, which may be after the end
-/// of the load. Does not wait for this thread if the load is stopped.
+/// of the load. Does not wait for the thread that watches the slots if the load is stopped.
 pub(super) fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
     while !slots.is_finished() {
         let heard = control.recv_timeout(COMMAND_WAIT);

@@ -3,7 +3,8 @@
 //! handles the answers. Each generator thread has its own second process, called its partner. The division into two
 //! processes does not change what is counted.
 //!
-//! The partner sends its reports as frames. A frame consists of a kind, the length of the content, and the content.
+//! The second process sends its reports as frames. A frame consists of a kind, the length of the content, and the
+//! content.
 
 mod start;
 
@@ -25,10 +26,10 @@ const RESULT_FRAME: u8 = 1;
 /// Maximum accepted size of a partner's result, bytes.
 const MAX_RESULT_BYTES: u64 = 64 << 20;
 
-/// The handling process of a generator thread, as the establishing process sees it.
+/// The process that handles the connections of a generator thread, from the view of the process that establishes them.
 #[derive(Debug)]
 pub(crate) struct Partner {
-    /// End of the socketpair that the driver of the establishing process uses.
+    /// End of the socketpair for the driver of the process that establishes connections.
     pub(crate) end: OwnedFd,
     stream: UnixStream,
     child: pass::Child,
@@ -44,14 +45,14 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits this value into the descriptor that the establishing process's driver uses, and the receiver of the
-    /// partner's reports.
+    /// Splits this value into the descriptor for the driver of the process that establishes connections, and the
+    /// receiver of the second process's reports.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }
 }
 
-/// Receiver of the reports of a handling process.
+/// Receiver of the reports of a process that handles connections.
 #[derive(Debug)]
 pub(crate) struct Listener {
     stream: UnixStream,
@@ -59,7 +60,8 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Publishes the counts that the partner reports, until its result arrives. Returns the partner's result.
+    /// Publishes the counts that the second process reports, until its result arrives. Returns the second process's
+    /// result.
     pub(crate) fn listen(mut self, show: &LiveCounts) -> Result<LoadPart, LoadError> {
         loop {
             let mut head = [0; 9];

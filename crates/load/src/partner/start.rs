@@ -1,4 +1,4 @@
-//! The handling process of two-process S-Clients: its start and its main loop.
+//! The process that handles the connections of two-process S-Clients: its start and its main loop.
 
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,10 +16,11 @@ use crate::drivers::Setup;
 use crate::drivers::epoll::{EpollDriver, PartnerMessage};
 use crate::shard::{self, LiveCounts, Order};
 
-/// Interval at which the partner sends its counts, nanoseconds.
+/// Interval at which the second process sends its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 50_000_000;
-/// Starts the handling process of one shard (generator thread). `others` are the partners that were started before.
-/// Partners must start before any connection is made, because a forked process gets a copy of every descriptor.
+/// Starts the process that handles the connections of one shard (generator thread). `others` are the second processes
+/// that were started before. The second processes must start before any connection is made, because a forked process
+/// gets a copy of every descriptor.
 pub(crate) fn start(
     client: &dyn AnyClient,
     task: Task,
@@ -31,15 +32,16 @@ pub(crate) fn start(
     let (end, theirs) = pass::pair().map_err(|errno| failed(errno.into()))?;
     let (stream, back) = UnixStream::pair().map_err(failed)?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
-    // The new process must not keep copies of the establishing process's ends of socketpairs. With such copies, the
-    // socketpairs would stay open after the establishing process has closed its ends.
+    // The new process must not keep copies of the socketpair ends of the process that establishes connections. With
+    // copies of the ends, the socketpairs would stay open after the process that establishes connections has closed its
+    // ends.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));
     Ok(Partner { end, stream, child: child.map_err(|errno| failed(errno.into()))? })
 }
 
-/// Runs the handling process.
+/// Runs the process that handles connections.
 fn handle(
     client: &dyn AnyClient,
     task: Task,
@@ -73,7 +75,8 @@ fn order_of(message: PartnerMessage, now: u64, current: Phase) -> Order {
     Order {
         phase: if due { message.phase } else { current },
         at_ns: message.at_ns,
-        // If the establishing process ends after its own drain, this process still waits for the remaining answers.
+        // If the process that establishes connections ends after its own drain, this process still waits for the
+        // remaining answers.
         stop: message.gone && message.phase != Phase::Drain,
         next_ns: if due { u64::MAX } else { message.at_ns },
         factor: 1.0,

@@ -1,4 +1,5 @@
-//! Records how the server closes connections, and the requests that met such a close (keep-alive races).
+//! Records how the server closes connections, and the requests that met the close of their connection (keep-alive
+//! races).
 
 use run::ErrorKind;
 

@@ -68,7 +68,8 @@ pub(crate) struct Record {
     /// Time until the last byte of the answer. In an open loop, the response time starts when the request is due. In a
     /// closed loop, the response time starts with the send, or with the connect if each request has its own connection.
     pub(crate) response: Hist,
-    /// Time from the send of a request to the last byte of its answer. `None` if this time would equal `response`.
+    /// Time from the send of a request to the last byte of its answer. `None` if the service time would equal
+    /// `response`.
     pub(crate) service: Option<Hist>,
     /// Times of the answers in `response` that arrived in several pieces.
     pieces: PieceTimes,
@@ -88,8 +89,8 @@ pub(crate) struct Record {
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if no request was in
     /// flight during the whole window.
     hung: Option<Box<EdgeAges>>,
-    /// Ages of the requests whose first byte had arrived when a window began or ended. Their time to the first byte is
-    /// no longer open. `None` if there are none.
+    /// Ages of the requests whose first byte had arrived when a window began or ended. After the first byte has
+    /// arrived, a request's time to the first byte is known. `None` if there are no ages to store.
     begun: Option<Box<EdgeAges>>,
     /// Ages of the requests that are in both `hung` and `begun`. `None` if there are none.
     hung_begun: Option<Box<EdgeAges>>,

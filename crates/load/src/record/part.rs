@@ -1,5 +1,5 @@
-//! Makes one shard's part of the result of a trial (one load). The part is made from the record of the shard (generator
-//! thread).
+//! Makes one shard's part of the result of a trial (one load). The shard's part of the result is made from the record
+//! of the shard (generator thread).
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ pub(crate) enum Offered {
     Rate(f64),
     /// The number of requests that were due.
     Due,
-    /// The number of connects that were started, but at least `at_least` per second. If fewer connects were started,
-    /// the generator itself was too slow.
+    /// The number of started connects, or `at_least` per second if that is more. If fewer connects than `at_least` per
+    /// second were started, the generator itself was too slow.
     Attempts { at_least: f64 },
     /// The number of requests that were sent.
     Sent,

@@ -1,5 +1,6 @@
-//! Times of answers that arrived in several pieces, so that their first byte came before their last. For an answer in
-//! one piece, both moments are the same, and nothing is recorded here. Most loads have only such answers.
+//! Times of answers that arrived in several pieces, so that their first byte came before their last. If an answer
+//! arrives in one piece, its first and last byte arrive at the same moment, and nothing is recorded here. Most loads
+//! have only answers that arrive in one piece.
 
 use run::Hist;
 
@@ -10,10 +11,11 @@ use crate::core::InFlightRequest;
 pub(super) struct PieceTimes {
     /// Response times, which are also in the record's histogram of all response times.
     response: Hist,
-    /// Times until the first byte. Each starts at the same moment as the response time.
+    /// Times until the first byte. Each time to a first byte starts at the same moment as the response time of its
+    /// request.
     first_byte: Hist,
-    /// Times from the send of a request to the last and to the first byte. `None` if they would equal `response` and
-    /// `first_byte`.
+    /// Times from the send of a request to the last and to the first byte. `None` if these times would equal `response`
+    /// and `first_byte`.
     sent: Option<SentTimes>,
     /// Times from the first byte to the last.
     transfer: Hist,
@@ -51,7 +53,8 @@ impl PieceTimes {
         self.sent.iter_mut().flat_map(|sent| [&mut sent.service, &mut sent.wait]).for_each(Hist::clear);
     }
 
-    /// Returns the histograms of all answers, with their names. `response` and `service` contain all answers.
+    /// Returns the histograms of all answers, with their names. The histograms `response` and `service` cover all
+    /// answers.
     pub(super) fn into_hists(self, response: &Hist, service: &Hist) -> [(&'static str, Hist); 3] {
         let in_one_piece = response.len().saturating_sub(self.response.len());
         let mut transfer = self.transfer;

@@ -47,7 +47,7 @@ impl StreamRecord {
         }
     }
 
-    /// Records the events in a request's answer that arrived in the same read.
+    /// Records the events in a request's answer that one read returned.
     pub(super) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) {
         let last_ns = std::mem::replace(&mut self.progress_mut(conn, request).last_ns, now_ns);
         if !self.measuring {
@@ -61,7 +61,7 @@ impl StreamRecord {
         }
     }
 
-    /// Records the end of a request, and the events that arrived in the same read.
+    /// Records the end of a request, and the events that arrived in the same read as the end.
     pub(super) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32, is_complete: bool) {
         if events > 0 {
             self.events(now_ns, conn, request, events);
@@ -87,8 +87,8 @@ impl StreamRecord {
         self.measuring = true;
     }
 
-    /// Ends the measured window. A request may still wait for its first event. Its wait so far counts only if it is
-    /// longer than all completed waits for a first event.
+    /// Ends the measured window. A request may still wait for its first event. The time that a request has waited for
+    /// its first event counts only if it is longer than all completed waits for a first event.
     pub(super) fn close(&mut self, now_ns: u64) {
         let longest_ns = self.first_event.max_ns();
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);

@@ -68,8 +68,8 @@ impl Record {
     }
 
     /// At the end of the drain, records a request that was in flight during the whole window and is still unanswered.
-    /// The request counts as a failure within the measured window. If only the request's two ages were recorded,
-    /// percentiles below its age at the start would not include the request.
+    /// The unanswered request counts as a failure within the measured window. If only the ages at both ends of the
+    /// window were recorded, percentiles below the age at the start would not include the request.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
@@ -89,7 +89,7 @@ impl Record {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
             // Adds each age to the histogram of the other end of the measured window, too (`carried_in` or
-            // `under_way`). An age that is in both histograms thus cancels out.
+            // `under_way`). An age that is in the histograms of both ends thus cancels out.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });
@@ -106,7 +106,7 @@ impl Record {
         }
     }
 
-    /// Returns the start and the end of the measured window. The range is empty if no window has ended.
+    /// Returns the start and the end of the measured window. The range is empty if the measured window has not ended.
     fn edges_ns(&self) -> Range<u64> {
         self.begin.at_ns..self.end.map_or(0, |end| end.at_ns)
     }

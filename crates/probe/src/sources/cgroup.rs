@@ -117,7 +117,7 @@ impl Gauge {
 impl Group {
     fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
         // In version 1, a process may be in one group for CPU time (cpuacct) and in another group for the quota (cpu).
-        // If the two groups differ, the source records no CPU time.
+        // If a process is in different groups for CPU time and for the quota, the source records no CPU time.
         let of_group = |c: &&Controller| cpu.as_ref().is_none_or(|cpu| cpu.path() == c.path());
         let time = cpuacct.as_ref().filter(of_group).map(|c| match c.version {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),

@@ -19,7 +19,7 @@ pub(super) struct Mount {
     /// Controllers of this hierarchy, such as `cpu`, in version 1. Control groups of version 2 have all controllers in
     /// one hierarchy.
     controllers: Vec<String>,
-    /// The group at the mount point. A container sees its own group at the mount point.
+    /// The group at the mount point. In a container, the container's own group appears at the mount point.
     group: String,
     point: PathBuf,
 }

@@ -50,7 +50,7 @@ fn version_1_reads_each_controller_where_it_is_mounted() {
 }
 
 /// An earlier version of loadline took the CPU time of all processes of a host for the CPU time of the server's group.
-/// In that version, "other programs" seemed to use up the group's quota.
+/// In the earlier version, "other programs" seemed to use up the group's quota.
 #[test]
 fn the_cpu_time_of_another_group_is_left_out() {
     let r = sample(&[

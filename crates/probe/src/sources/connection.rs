@@ -3,14 +3,14 @@
 //!
 //! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. The first sockets of the table
 //! are practically random, because a keyed hash of the addresses orders the table. The kernel filters by port, and
-//! closing the netlink socket ends the kernel's search. The cost of a search therefore does not grow with the number of
-//! connections.
+//! closing the netlink socket ends the kernel's search. The cost of a search for connections therefore does not grow
+//! with the number of connections.
 //!
-//! The search takes a millisecond even in an empty table. Because of this cost, a sample is kept as long as most of its
-//! connections exist. Each reading asks the kernel only for the connections of the sample, by their addresses. A sample
-//! with fewer than [`MAX_SAMPLED`] connections is replaced at the first phase start or end that comes at least a second
-//! after the sample was drawn. An empty sample is replaced at the next phase start or end or after a second, whichever
-//! comes first.
+//! A search for connections takes a millisecond even if the kernel's table is empty. Because a search is expensive, a
+//! sample is kept as long as most of its connections exist. Each reading asks the kernel only for the connections of
+//! the sample, by their addresses. A sample with fewer than [`MAX_SAMPLED`] connections is replaced at the first phase
+//! start or end that comes at least a second after the sample was drawn. An empty sample is replaced at the next phase
+//! start or end or after a second, whichever comes first.
 
 use std::io;
 
@@ -43,7 +43,8 @@ const IDS: &[&str] = &[
 ];
 /// Maximum number of connections in one sample.
 const MAX_SAMPLED: usize = 64;
-/// Minimum age of a sample before a new sample replaces it, nanoseconds. The module documentation names the exceptions.
+/// Minimum age of a sample before a new sample replaces it, nanoseconds. The module documentation names the exceptions
+/// to this minimum.
 const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
@@ -125,8 +126,8 @@ impl Connections {
             }
             self.sums = Sums::default();
         } else if !round.full && now_ns.saturating_sub(self.drawn_ns) < MIN_REDRAW_AGE_NS {
-            // The last search found no connection, and was less than a second ago. A search for connections in each
-            // sample would exceed the CPU time budget of this source.
+            // The last search for connections found none, and was less than a second ago. A search for connections in
+            // each sample would exceed the CPU time budget of this source.
             return Ok(());
         }
         self.drawn_ns = now_ns;
@@ -150,8 +151,8 @@ impl Connections {
     fn draw(&mut self, filter: ConnectionFilter, tree: &Tree) -> io::Result<()> {
         let Self { diag, sums, known, v6: first, .. } = self;
         known.clear();
-        // All connections of a dual-stack listener are IPv6 sockets, even those that use IPv4. The search therefore
-        // ends with the first IP version that has connections.
+        // All connections of a dual-stack listener are IPv6 sockets, even those that use IPv4. The search for
+        // connections therefore ends with the first IP version that has connections.
         for v6 in [*first, !*first] {
             let socket = match diag.take() {
                 Some(diag) => diag,

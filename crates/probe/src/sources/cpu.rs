@@ -2,7 +2,7 @@
 //!
 //! Without CONFIG_IRQ_TIME_ACCOUNTING, the kernel samples all CPU times at its clock ticks, except the total CPU time
 //! of a process. A sampled time is accurate only if it covers many ticks. The fact `irq time accounting` about the host
-//! shows whether the kernel has this option.
+//! shows whether the kernel has `CONFIG_IRQ_TIME_ACCOUNTING`.
 
 use crate::column_writer::Slots;
 use crate::family::Family;

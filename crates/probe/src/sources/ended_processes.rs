@@ -1,6 +1,6 @@
 //! Ended processes of one side (server or load generator). The busiest ended processes keep their columns of the
-//! recording. The counters of all other ended processes are added up in one instance. Loadline can therefore follow a
-//! server that starts a process per job for days.
+//! recording. The counters of the less busy ended processes are added up in one instance. Loadline can therefore follow
+//! a server that starts a process per job for days.
 
 use run::ENDED_PROCESSES;
 
@@ -52,7 +52,7 @@ impl Group {
 /// Sums over the ended processes, and columns that new processes can reuse.
 #[derive(Default)]
 pub(super) struct EndedProcesses {
-    /// Columns of the sums over ended processes. The columns are opened when the first process ends.
+    /// Columns of the sums over ended processes. The columns of the sums are opened when the first process ends.
     columns: Option<[Slots; SUMMED.len()]>,
     sums: [f64; SUMMED.len()],
     is_counted: bool,
@@ -85,8 +85,8 @@ impl EndedProcesses {
         if ended == 0 && !self.is_counted {
             return;
         }
-        // The sums start with a row of zeros, before any process is added. Because of this row, the growth of a sum
-        // equals everything that was added.
+        // The sums over ended processes start with a row of zeros, before any process is added. Because of the row of
+        // zeros, the growth of a sum equals everything that was added.
         let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
         for _ in 0..merged {
             let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);
@@ -133,9 +133,8 @@ impl EndedProcesses {
 
     /// Closes the columns of a process and keeps them for reuse.
     fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
-        // The process has ended, so the numbers of open files and columns that its threads used are free already. Each
-        // set of processes begins with an unused [`ThreadRoom`], so what the threads of an old set give back does not
-        // count.
+        // The process has ended, so the open files and columns of its threads are free already. Each set of processes
+        // begins with an unused [`ThreadRoom`], so files and columns that threads of an old set release do not count.
         let mut unused = ThreadRoom::WHOLE;
         member.threads.release(&mut unused);
         member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);

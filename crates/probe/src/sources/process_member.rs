@@ -271,8 +271,8 @@ impl Member {
     }
 }
 
-/// Starts to count the instructions of a process of this machine. Returns `None` if the machine has no such counter, if
-/// the user may not use it, or if the process has too many threads.
+/// Starts to count the instructions of a process of this machine. Returns `None` if the machine has no counter of
+/// instructions, if the user may not use it, or if the process has too many threads.
 fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter> {
     if !round.tree.is_live() || !counts_instructions() {
         return None;

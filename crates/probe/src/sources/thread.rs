@@ -223,8 +223,8 @@ impl Threads {
         self.list.iter().map(|t| t.tid)
     }
 
-    /// Updates the list from the folder of threads. No update is needed if the list has only the first thread and the
-    /// process reports one thread.
+    /// Updates the list from the folder of threads. No update is needed if the list of threads has only the first
+    /// thread and the process reports one thread.
     fn list_threads(&mut self, context: &mut ReadContext<'_>) {
         let alone = |t: &Thread| t.tid == context.pid;
         if context.count == Some(1) && self.list.len() == 1 && self.list.first().is_some_and(alone) {

@@ -1,6 +1,6 @@
 //! Upstreams of the server's processes: the services that the server uses. sock_diag lists the sockets, and
 //! /proc/PID/fd shows their holders. Each new socket is compared with the server's descriptors only once. A server that
-//! keeps its upstream connections open thus has its descriptors searched only once. The number of its client
+//! keeps its upstream connections open thus has its descriptors searched only once. The number of the server's client
 //! connections does not matter.
 //!
 //! A CPU quota may limit an upstream, so this source also reads the quotas of the control groups of its processes.
@@ -290,7 +290,7 @@ impl UpstreamChain {
     }
 
     /// Finds the connecting ends that are open in processes of the server (`at` is 0) or of an upstream, and notes them
-    /// in `holders`. Skips ends that were looked up before.
+    /// in `holders`. Skips connecting ends whose sockets were looked up before.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {

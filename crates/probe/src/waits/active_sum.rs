@@ -11,14 +11,15 @@ const MAX_ACTIVE: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct ActiveSum {
     rounds: u64,
-    /// Estimated number of rounds in which no thread with the name of a user was active.
+    /// Estimated number of rounds in which no thread with the name of a user of the futex was active.
     unheld: f64,
-    /// For each thread whose name is also the name of a user: weighted number of rounds in which the thread was active.
+    /// For each thread whose name is also the name of a user of the futex: weighted number of rounds in which the
+    /// thread was active.
     active: BTreeMap<u32, f64>,
 }
 
 impl ActiveSum {
-    /// Adds a round with its active threads. At most `room` more threads may be remembered.
+    /// Adds a sampling round with its active threads. At most `room` more threads may be remembered.
     pub(super) fn add(&mut self, users_at_work: &[&ThreadSample], round: &Round, room: &mut usize) {
         self.rounds += 1;
         for thread in users_at_work {
@@ -29,9 +30,10 @@ impl ActiveSum {
                 *room -= 1;
             }
         }
-        // A round that reads only some of the threads mostly misses the one that holds a lock. The mean of the weighted
-        // number of active threads is then the share of the time in which the lock is held. A torn round has read the
-        // threads at different moments: it may see no holder or two, but their mean number is right.
+        // A round that reads only some of the threads mostly misses the one that holds a lock. For rounds that read
+        // only some of the threads, the mean of the weighted number of active threads is the share of the time in which
+        // the lock is held. A torn (interrupted) round read the threads at different moments: it may find no holder or
+        // two, but the mean number of holders is right.
         let at_work = users_at_work.len() as f64 * round.weight;
         let is_mean = round.weight > 1.0 || round.is_torn;
         self.unheld += if is_mean { 1.0 - at_work } else { f64::from(u8::from(at_work == 0.0)) };
@@ -48,7 +50,7 @@ impl ActiveSum {
         self.active.len()
     }
 
-    /// Returns the share of the rounds in which no user was active, 0 to 1.
+    /// Returns the share of the rounds in which no user of the futex was active, 0 to 1.
     pub(super) fn unheld(&self) -> f64 {
         (self.unheld / self.rounds.max(1) as f64).clamp(0.0, 1.0)
     }

@@ -1,10 +1,11 @@
-//! Mean numbers of client connections over all rounds of the wait sampler. Some rounds do not read the connections.
+//! Mean numbers of client connections over all rounds of the wait sampler. Some rounds of the wait sampler do not read
+//! the clients' connections.
 
 use run::ClientConnections;
 
 /// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. This type assumes that each count
-/// changes evenly between two readings. With this assumption, the mean numbers of requests cover the same rounds as the
-/// mean numbers of threads, even while the load grows.
+/// changes evenly between two readings. If counts are assumed to change evenly, the mean numbers of requests cover the
+/// same rounds as the mean numbers of threads, even while the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,
@@ -17,13 +18,14 @@ pub(super) struct ClientSums {
 
 impl ClientSums {
     /// Adds the counts of clients' connections from one reading. `rounds` is the number of rounds so far, including the
-    /// round of this reading. The first reading is also used for earlier rounds.
+    /// round of this reading. The first reading is also used for the rounds before it.
     pub(super) fn add(&mut self, rounds: u64, counts: [f64; 5]) {
         let (rounds_before, before) = self.last.unwrap_or((0, counts));
         let new = rounds.saturating_sub(rounds_before) as f64;
         for ((sum, count), before) in self.sums.iter_mut().zip(counts).zip(before) {
-            // The count changes evenly between both readings. In the k-th of the `new` rounds, the count is before +
-            // (count - before) * k / new. This line adds the closed form of the sum over the `new` rounds.
+            // The count of connections is assumed to change evenly between two readings. In the k-th of the `new`
+            // rounds, the count is before + (count - before) * k / new. This line adds the closed form of the sum over
+            // the `new` rounds.
             *sum += new * before + (count - before) * (new + 1.0) / 2.0;
         }
         self.readings += 1;
@@ -32,7 +34,7 @@ impl ClientSums {
     }
 
     /// Returns the means over `rounds` rounds, or `None` if there was no reading. The last reading is also used for all
-    /// later rounds.
+    /// rounds after it.
     pub(super) fn row(&self, rounds: u64) -> Option<ClientConnections> {
         let (rounds_read, last) = self.last?;
         let later = rounds.saturating_sub(rounds_read) as f64;

@@ -45,7 +45,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
         (0, _) => Some(false),
         (_, 0) => Some(true),
         _ if traffic.received_ms_ago != traffic.sent_ms_ago => Some(traffic.received_ms_ago < traffic.sent_ms_ago),
-        // The server's last response is not yet acknowledged. A new request of the client would have acknowledged it.
+        // The server's last response is not yet acknowledged. A new request of the client would have acknowledged the
+        // response.
         _ if traffic.unacknowledged > 0 => Some(false),
         _ => {
             let (request, response) = exchange?;
@@ -59,8 +60,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
 }
 
 /// Counts the connections from a process to one peer on which the process awaits a reply. If times and acknowledgements
-/// do not decide about a connection, its counts of segments decide. The counts of segments are used only if the times
-/// decide about some connections, and if the counts give the same answer for all of these.
+/// do not decide about a connection, its counts of segments decide. The counts of segments are used only if they agree
+/// with the times on all connections (at least one) about which the times decide.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -152,8 +153,8 @@ mod tests {
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
         assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
-        // During the login, the process sent one segment more than it received. This segment makes the counts of the
-        // idle first connection look like a request in progress.
+        // During the login, the process sent one segment more than it received. The additional segment makes the counts
+        // of the idle first connection look like a request in progress.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }

@@ -37,7 +37,8 @@ pub(super) struct Wait {
 }
 
 /// Futexes for which threads wait. The key is the index of the futex's process in `Round::processes`, and the futex's
-/// address. The value is the system call ([`Wait`]) of one waiting thread, and the number of waiting threads.
+/// address. Each value of the map is the system call ([`Wait`]) of one waiting thread, and the number of waiting
+/// threads.
 pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
 /// Kind and owner of a futex, as one reading shows them.
@@ -110,15 +111,16 @@ mod tests {
     #[test]
     fn each_object_is_told_by_its_memory() {
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 104, 1]), (FutexKind::OwnedMutex, Some(104)));
-        // In the first line, the owner is a thread of another process. In the second line, the lock is passing from one
-        // owner to the next.
+        // In the first assertion, the owner of the mutex is a thread of another process. In the second assertion, the
+        // mutex is passing from one owner to the next.
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 7, 1]), (FutexKind::Mutex, None));
         assert_eq!(told(0x89, 2, 3, [0, 0, 2, 0, 104, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x86, 0, 3, [0, 0, 0x8000_0068, 0, 0, 0]), (FutexKind::OwnedMutex, Some(104)));
         assert_eq!(told(0x80, 0x8000_0010, 3, [0, 0, 0, 0, 0, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x80, 0x8000_0068, 3, [0; 6]), (FutexKind::OwnedMutex, Some(104)));
         assert_eq!(told(0x189, 0, 15, [0x31, 0, 0, 15, 0, 0]), (FutexKind::Semaphore, None));
-        // A condition variable of glibc has two groups of waiting threads. Each of the next two lines tests one group.
+        // A condition variable of glibc has two groups of waiting threads. Each of the next two lines tests one group
+        // of waiting threads.
         assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
         assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
         // A parked thread of Rust, and memory without a recognisable lock.

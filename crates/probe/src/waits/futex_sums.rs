@@ -17,10 +17,10 @@ use super::rows::{address_text, holder_rows, largest};
 const MAX_FUTEXES: usize = 4096;
 /// Maximum number of remembered threads.
 const MAX_THREADS: usize = 65_536;
-/// Maximum number of users of one futex. A user is a thread that waited for the futex.
+/// Maximum number of users of one futex (threads that waited for it). A user is a thread that waited for the futex.
 const MAX_USERS: usize = 4096;
-/// Maximum number of users of all futexes together. Without this maximum, threads that come and go for hours would need
-/// hundreds of MB.
+/// Maximum number of users of all futexes together (threads that waited for a futex). Without this maximum, threads
+/// that come and go for hours would need hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
 /// Minimum number of rounds in which a thread must be seen to count as long-lived. [`FutexProfile::active`] counts a
@@ -60,10 +60,10 @@ struct FutexSum {
     contended: u64,
     /// Active threads in the rounds that read all threads at one moment.
     at_once: ActiveSum,
-    /// Active threads in torn rounds, which are used only if all rounds are torn.
+    /// Active threads in rounds whose reading was interrupted, which are used only if all rounds were interrupted.
     torn: ActiveSum,
-    /// Number of times that each activity of the threads in `active` was seen. The numbers are used only if the owner
-    /// of the futex is never known.
+    /// Number of times that each activity of the threads in `active` was seen. The counts of activities are used only
+    /// if the owner of the futex is never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
     kinds: BTreeMap<FutexKind, u64>,
     readings: u64,
@@ -71,8 +71,8 @@ struct FutexSum {
     holders: BTreeMap<(ThreadState, WaitKey), u64>,
     /// Threads that owned the futex.
     owners: HolderThreads,
-    /// Threads that were the only active user while others waited. These threads are used only if the owner of the
-    /// futex is never known.
+    /// Threads that were the only active user of the futex while others waited. This field is used only if the owner of
+    /// the futex is never known.
     only_active: HolderThreads,
 }
 
@@ -80,7 +80,8 @@ struct FutexSum {
 #[derive(Debug, Default)]
 pub(super) struct FutexSums {
     futexes: BTreeMap<(u32, u64), FutexSum>,
-    /// Number of entries for users of futexes and for active threads, summed over all futexes.
+    /// Number of entries for users of futexes (threads that waited for them) and for active threads, summed over all
+    /// futexes.
     users: usize,
 }
 
@@ -173,7 +174,7 @@ impl FutexSum {
     /// Adds a round with the threads that wait for this futex. At most `room` more threads may be remembered.
     fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round, room: &mut usize) {
         for thread in waiting {
-            // The first two users are always remembered, because a futex with two users counts as shared.
+            // The first two users of a futex are always remembered, because a futex with two users counts as shared.
             let has_room = self.users.len() < 2 || self.users.len() < MAX_USERS && *room > 0;
             if has_room && self.users.insert(thread.tid) {
                 *room = room.saturating_sub(1);
@@ -197,14 +198,14 @@ impl FutexSum {
         sum.add(&users_at_work, round, room);
     }
 
-    /// Returns the active threads that have the name of a user.
+    /// Returns the active threads whose names are also names of users of the futex.
     fn users_at_work<'a>(&self, process: usize, round: &'a Round) -> Vec<&'a ThreadSample> {
         let is_user = |t: &&ThreadSample| t.process == process && t.state.is_active() && self.names.contains(&t.name);
         round.threads.iter().filter(is_user).collect()
     }
 
-    /// Returns the only active user, which probably holds the lock while others wait. A torn round and a round that
-    /// reads only some of the threads do not show that no other thread was active.
+    /// Returns the only active user, which probably holds the lock while others wait. A torn (interrupted) round and a
+    /// round that reads only some of the threads do not show that no other thread was active.
     fn only_user_at_work<'a>(&self, at_work: &[&'a ThreadSample], round: &Round) -> Option<&'a ThreadSample> {
         let [only] = at_work else { return None };
         (!round.is_torn && round.weight <= 1.0 && self.users.contains(&only.tid)).then_some(*only)

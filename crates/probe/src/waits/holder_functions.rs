@@ -71,7 +71,7 @@ impl HolderFunctions {
 }
 
 /// Returns the innermost function of the program itself in the stack of a waiting thread. Returns `None` if the stack
-/// shows no such function, or if the thread waits elsewhere by now.
+/// shows no function of the program itself, or if the thread waits elsewhere by now.
 fn function_of(process: &mut Process, thread: &ThreadSample) -> Option<String> {
     let (sp, pc) = thread.stack;
     let frames = match process.is_python() {

@@ -15,8 +15,8 @@ const JAVA_ENTER: &str = "ObjectMonitor::enter(";
 /// thread_pthread.c of Ruby 2.6 to 3.4.
 const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
 /// Beginnings of the names of Ruby's functions that wait on a condition variable only for the interpreter lock. Some of
-/// the listed functions take the lock, and others return from a system call. Threads that sleep, or that wait for a
-/// `Mutex` or a `Queue`, have other functions in place of the listed functions.
+/// the listed functions take the interpreter lock, and others return from a system call. Threads that sleep, or that
+/// wait for a `Mutex` or a `Queue`, have other functions in place of the listed functions.
 const RUBY_RETURNS: [&str; 11] = [
     "gvl_acquire",
     "gvl_yield",

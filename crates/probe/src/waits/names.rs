@@ -1,7 +1,7 @@
 //! Names of futexes: the global variable at the futex's address, and the function that waits for the futex.
 //!
-//! Opening a process to find names costs milliseconds. To save this time, stacks are read only for futexes for which
-//! threads waited in several rounds. The futex with most waiting threads comes first.
+//! Opening a process to find names costs milliseconds. Because opening a process takes so long, stacks are read only
+//! for futexes for which threads waited in several rounds. The futex with most waiting threads comes first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use super::round::{Round, ThreadSample};
 
 /// Minimum number of rounds in which at least two threads waited for a futex before stacks are read for the futex.
 const MIN_ROUNDS: u32 = 4;
-/// Maximum number of stacks that are read per futex. The function that is most frequent in these stacks becomes the
-/// futex's name.
+/// Maximum number of stacks that are read per futex. The function that is most frequent in the stacks of a futex
+/// becomes the futex's name.
 const STACKS: u32 = 8;
 /// Maximum number of futexes for which stacks are read.
 const MAX_NAMED: usize = 8;
@@ -50,8 +50,8 @@ struct Named {
     kinds: BTreeMap<FutexKind, u32>,
 }
 
-/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. A text is empty and the
-/// kind unknown if nothing was found.
+/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. If nothing was found, a
+/// text is empty, and the kind is unknown.
 #[derive(Debug, Default)]
 pub(super) struct FutexNames {
     /// Global variable at the futex's address.
@@ -139,7 +139,7 @@ impl Names {
     }
 
     /// Finds the global variables at the addresses in `futexes`. A lock may spread its waiters over several futexes, so
-    /// that [`Self::look`] names none of them. This function names the futexes of such a lock, too.
+    /// that [`Self::look`] names none of them. This function names the futexes of a lock with several futexes, too.
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();

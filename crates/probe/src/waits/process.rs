@@ -15,7 +15,8 @@ use super::round::{ProcessSample, pattern};
 use super::thread::Thread;
 use super::turn::Turn;
 
-/// Maximum number of threads per process. The kernel allows about four million, but listing so many takes seconds.
+/// Maximum number of threads per process. The kernel allows about four million threads, but listing so many takes
+/// seconds.
 const MAX_THREADS: usize = 65_536;
 /// Number of successive lists without a change after which the threads are listed less often. Listing a process's
 /// threads takes as long as reading a few threads.
@@ -91,7 +92,7 @@ impl Process {
         !self.tids.is_empty()
     }
 
-    /// Opens the threads that a round reads, and closes all others. Returns their IDs.
+    /// Opens the threads that a round reads, and closes all others. Returns the IDs of the opened threads.
     pub(super) fn open_threads(&mut self, turn: Turn) -> Vec<u32> {
         let tids = &self.tids;
         self.threads.retain(|tid, _| turn.holds(*tid) && tids.contains(tid));
@@ -121,7 +122,7 @@ impl Process {
     }
 
     /// Returns the ID of the thread that has the ID `own_id` in the process's own PID namespace. If the process has
-    /// another PID namespace, only open threads are found.
+    /// another PID namespace, only threads whose files are open are found.
     pub(super) fn thread_by_own_id(&self, own_id: u32) -> Option<u32> {
         match self.other_pid_namespace {
             false => self.tids.contains(&own_id).then_some(own_id),
@@ -142,8 +143,9 @@ impl Process {
 }
 
 /// Returns the title in the bytes of `/proc/PID/cmdline`. A program such as postgres, which states its present work in
-/// its title, writes a single text there. If the file has several texts, they are the arguments of the command line
-/// that started the program. The arguments are not returned, because an argument may be a secret.
+/// its title, writes a single text there. If `/proc/PID/cmdline` contains several texts, they are the arguments of the
+/// command line that started the program. The arguments of the command line are not returned, because an argument may
+/// be a secret.
 fn title_in(command_line: &[u8]) -> Option<Arc<str>> {
     let end = command_line.iter().rposition(|byte| *byte != 0)? + 1;
     let text = command_line.get(..end).filter(|text| !text.contains(&0))?;

@@ -13,8 +13,8 @@ use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
-/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. The sums
-/// drop further groups, because a server may open any number of files.
+/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Groups
+/// beyond this maximum are dropped, because a server may open any number of files.
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct process titles per process name. A title is text that a program writes over its command
 /// line, as PostgreSQL does.
@@ -76,8 +76,8 @@ struct PeerReadings {
 
 impl PeerReadings {
     /// Adds a reading of all peers (if `is_full` is true) or of some peers. A peer that is missing in a reading of all
-    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer. The
-    /// process that connects to the peer may have been unknown at that time.
+    /// peers has no open connection any more. Readings before a peer was first seen do not count for that peer. Before
+    /// a peer was first seen, the process that connects to the peer may have been unknown.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());
@@ -233,7 +233,7 @@ impl ProfileSums {
     }
 
     /// Returns the number of rounds that count for a process. The sampler may find a process of an upstream only during
-    /// the load. Rounds before this moment do not count for the process.
+    /// the load. Rounds before the sampler found the process do not count for the process.
     fn rounds_of(&self, process: &Arc<str>) -> u64 {
         let late = self.processes.get(process).filter(|sums| sums.behind).map_or(0, |sums| sums.rounds_before);
         self.rounds.saturating_sub(late).max(1)

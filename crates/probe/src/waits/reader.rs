@@ -23,8 +23,8 @@ use super::turn::Turn;
 const MAX_PROCESSES: usize = 1024;
 /// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 16;
-/// Maximum number of known sockets at which the reader still looks up the sockets of event loops at each reading. A
-/// look-up takes 1 µs per known socket.
+/// Maximum number of known sockets at which the reader still looks up the sockets of event loops at each reading. The
+/// look-up for one event loop takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
 /// Maximum time for which the sampler may be off the CPU while it reads the threads of a round, nanoseconds. If another

@@ -17,7 +17,7 @@ pub(super) enum WaitKey {
     Text(Arc<str>),
 }
 
-/// A thread, as a round reads it.
+/// A thread, as one round of the sampler reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ThreadSample {
     /// Index in [`Round::processes`].

@@ -61,7 +61,7 @@ impl WaitSampler {
     }
 
     /// Marks the start of the measurement at the first call, and its end at the second call. Rounds outside of the
-    /// measurement show a load that builds up or drains, so they do not count. If the function is never called, all
+    /// measurement show a load that builds up or drains, so they do not count. If this function is never called, all
     /// rounds count.
     pub fn edge(&self) {
         lock(&self.shared.0).edges += 1;
@@ -142,8 +142,8 @@ impl Work {
         work
     }
 
-    /// Returns the CPU time that this sampling has used to read program files, nanoseconds. Each file is read once, so
-    /// this time is no part of the cost of further samples.
+    /// Returns the CPU time that this sampling has used to read program files, nanoseconds. Each program file is read
+    /// once, so the time for reading it is no part of the cost of further samples.
     fn reading_ns(&self) -> u64 {
         self.names.processes.reading_cpu_ns().saturating_sub(self.read_before_ns)
     }
@@ -225,7 +225,8 @@ impl Work {
     }
 
     /// Reads the stacks of threads that hold a lock, the names of one futex, and the stacks of the round's waiting
-    /// threads, if these tasks are due. The holders come first, because a lock may soon have another holder.
+    /// threads, if these tasks are due. Threads that hold a lock are read first, because the lock may soon have another
+    /// holder.
     fn add_stacks(&mut self, round: &Round) {
         if self.stacks.is_none() {
             return;

@@ -226,7 +226,7 @@ impl Sockets {
         asked.ok().map(|()| sums.rows())
     }
 
-    /// Queries the kernel through a netlink socket. The socket stays open, and is replaced after an error.
+    /// Queries the kernel through a netlink socket. The netlink socket stays open, and is replaced after an error.
     fn over(&mut self, work: impl FnOnce(&mut Diag) -> sys::Result<()>) -> sys::Result<()> {
         let mut diag = match self.diag.take() {
             Some(diag) => diag,

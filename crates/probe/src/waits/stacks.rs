@@ -136,7 +136,7 @@ impl StackSampler {
     }
 }
 
-/// Returns the stacks with the largest sums. Each sum is multiplied by `factor`.
+/// Returns the stacks with the largest sums. Each returned sum is multiplied by `factor`.
 fn sums(counts: &StackCounts, factor: f64) -> Vec<StackSum> {
     let sum = |(stack, weight): (&str, f64)| StackSum { stack: stack.into(), weight: weight * factor };
     let mut sums: Vec<StackSum> = counts.stacks().map(sum).collect();

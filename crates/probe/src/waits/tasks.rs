@@ -106,7 +106,7 @@ impl ProcessTasks {
     }
 }
 
-/// Returns the state of a goroutine. The innermost known function shows the reason of a wait.
+/// Returns the state of a goroutine. The innermost known function in a goroutine's stack shows why the goroutine waits.
 fn state(goroutine: &Goroutine) -> TaskState {
     let frames = match goroutine {
         Goroutine::Running | Goroutine::InCall => return TaskState::Running,

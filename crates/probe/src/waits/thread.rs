@@ -25,8 +25,8 @@ pub(super) struct Thread {
     /// File `schedstat`, opened when the thread is first seen running, because most threads of a server only wait. The
     /// outer `None` means that the file was not opened yet, and the inner `None` that opening it failed.
     schedstat: Option<Option<File>>,
-    /// Name with `#` in place of each number. A thread without its own name has the process's name, which keeps its
-    /// numbers.
+    /// Name with `#` in place of each number. A thread without its own name has the name of its process, in which
+    /// numbers are not replaced.
     pub(super) name: Arc<str>,
     /// Name with its numbers.
     pub(super) full_name: Arc<str>,
@@ -89,7 +89,8 @@ impl Thread {
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
             // The kernel has not accounted any time yet if the thread ran without a break. For a thread without newly
-            // accounted time, this code uses the last known share. If no share is known, this code assumes 1.
+            // accounted time, this code uses the last known share. If no share is known for a thread, this code assumes
+            // that it ran all the time.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

@@ -1,13 +1,13 @@
-//! Division of many threads into turns. If a server has too many threads for one round, each round reads the threads of
-//! one turn. Thread IDs are assigned to turns by a hash, so each turn holds threads of every kind and age. The shares
-//! of activities in a turn are therefore unbiased estimates of the shares among all threads. Source: W. G. Cochran,
-//! *Sampling Techniques*, 3rd edition, 1977, chapter 2.
+//! Divides many threads into groups (turns), of which each round of the sampler reads one. If a server has too many
+//! threads for one round, each round reads the threads of one turn. Thread IDs are assigned to turns by a hash, so each
+//! turn holds threads of every kind and age. The shares of activities in a turn are therefore unbiased estimates of the
+//! shares among all threads. Source: W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, chapter 2.
 
 /// Maximum number of threads that a round reads without turns. The files of these threads stay open, and reading one
 /// thread takes 3 µs.
 const MAX_ROUND_THREADS: usize = 512;
 /// Mean number of threads in a turn. The files of these threads are opened for one round, which takes 15 µs per thread.
-/// One round then takes 2 ms of CPU time.
+/// A round that reads one turn takes 2 ms of CPU time.
 const TURN_THREADS: usize = 128;
 
 /// Threads that a round reads.

@@ -1,9 +1,10 @@
 //! Server-sent events (WHATWG HTML, section 9.2). An event is a block of lines with a `data` field, and ends at an
-//! empty line. Blocks without a `data` field, for example comments that keep the connection open, are no events.
+//! empty line. Blocks of lines without a `data` field, for example comments that keep the connection open, are no
+//! events.
 
 use super::sink::EventSink;
 
-/// Name of the field that makes a block an event.
+/// Name of the field that makes a block of lines an event.
 const FIELD: &[u8] = b"data";
 /// Byte order mark, which may precede the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -28,7 +29,7 @@ pub(super) struct ServerSentEvents {
     at: Position,
     /// True directly after a carriage return. A line feed that comes next belongs to the same line end.
     after_return: bool,
-    /// True if the current block has a field `data`.
+    /// True if the current block of lines has a field `data`.
     has_data: bool,
 }
 

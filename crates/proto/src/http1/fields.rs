@@ -62,7 +62,7 @@ impl Fields {
         let mut found = Self::default();
         for line in lines {
             let is = |name: &str| line.name.eq_ignore_ascii_case(name);
-            // The length of its name is enough to rule out most fields that this function does not need.
+            // The length of a field's name is enough to rule out most fields that this function does not need.
             match line.name.len() {
                 2 if is("te") => found.hop.fields = true,
                 4 if is("host") => found.host(line.value)?,

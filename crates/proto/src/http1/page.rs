@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Maximum size, in bytes, of a body that is stored directly after its head. A response with such a body is produced by
-/// a single copy of bytes.
+/// Maximum size, in bytes, of a body that is stored directly after its head. A response with a body of at most this
+/// size is produced by a single copy of bytes.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A response of a server: its status, header fields and body.
@@ -73,7 +73,7 @@ impl Page {
     }
 
     /// Creates the answer to gRPC calls in which client and server take turns. The function `answer` makes the answer
-    /// to each message of the client. Both messages are without prefix.
+    /// to each message of the client. The client's messages and the answers are without prefix.
     pub fn grpc_by_message(answer: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let (fields, by_message) = (GRPC_FIELDS.into(), Some(Box::new(answer) as MessageAnswer));

@@ -155,8 +155,8 @@ pub(crate) fn check_request(
     Ok(())
 }
 
-/// Checks that the headers correctly describe the body. If the length were wrong, the server would take the next
-/// request as part of this request, or wait for bytes that never come.
+/// Checks that the headers correctly describe the body. If the Content-Length were wrong, the server would take the
+/// next request as part of this request, or wait for bytes that never come.
 pub(crate) fn check_framing(
     headers: &[(String, String)],
     body: Option<&[u8]>,

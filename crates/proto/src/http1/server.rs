@@ -252,7 +252,7 @@ impl ServerSession {
                 return blank;
             }
             // A line feed without a carriage return does not end a line. The server refuses the request as soon as the
-            // line feed arrives, however the input is divided.
+            // line feed arrives, however the input is divided into pieces.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -290,7 +290,7 @@ impl ServerSession {
     }
 
     /// Handles the usual case: a request with the same head was answered on this connection in the same second. Returns
-    /// the length of the head, or `None` if the request is not of this kind.
+    /// the length of the head, or `None` if no such request was answered in this second.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = LAST_HEAD.with_borrow(|last| {

@@ -18,8 +18,8 @@ pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Receive window: its size, and the number of bytes that the peer has used up. The window is extended when more than
-/// half of it is used.
+/// Receive window: its size, and the number of bytes that the peer has used up. The receive window is extended when
+/// more than half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,

@@ -5,26 +5,26 @@ use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Minimum number of bytes that each frame of a block counts towards [`MAX_BLOCK_BYTES`]. This minimum also limits the
-/// number of very small frames in a block.
+/// Minimum number of bytes that each frame of a header block counts towards [`MAX_BLOCK_BYTES`]. This minimum also
+/// limits the number of very small frames in a block.
 const MIN_FRAME_COST: usize = 256;
 
-/// The incomplete header block, if there is one. The buffer is used again for later blocks.
+/// The incomplete header block, if there is one. The buffer is used again for later header blocks.
 #[derive(Debug, Default)]
 pub(super) struct HeaderBlock {
-    /// The first frame of the current block.
+    /// The first frame of the current header block.
     began: Option<FrameHeader>,
     bytes: Vec<u8>,
     counted: usize,
 }
 
 impl HeaderBlock {
-    /// Drops the current block.
+    /// Drops the current header block.
     pub(super) fn reset(&mut self) {
         self.began = None;
     }
 
-    /// Returns true if a block is incomplete.
+    /// Returns true if a header block is incomplete.
     pub(super) const fn is_open(&self) -> bool {
         self.began.is_some()
     }
@@ -39,15 +39,15 @@ impl HeaderBlock {
         }
     }
 
-    /// Starts a block that continues in the next frames.
+    /// Starts a header block that continues in the next frames.
     pub(super) fn begin(&mut self, head: &FrameHeader, piece: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(piece);
         (self.began, self.counted) = (Some(*head), piece.len().max(MIN_FRAME_COST));
     }
 
-    /// Handles a CONTINUATION frame. If the frame is the last frame of the block, returns the block's first frame and
-    /// all bytes of the block. After use of the bytes, the caller returns their memory with
+    /// Handles a CONTINUATION frame. If the frame is the last frame of a header block, returns the block's first frame
+    /// and all bytes of the block. After use of the bytes, the caller returns their memory with
     /// [`give_back`](Self::give_back).
     pub(super) fn append_frame(&mut self, piece: &[u8], last: bool) -> Result<Option<(FrameHeader, Vec<u8>)>, Fault> {
         let began = self.began.ok_or(Fault::Malformed("CONTINUATION without HEADERS"))?;
@@ -66,7 +66,7 @@ impl HeaderBlock {
         Ok(Some((began, std::mem::take(&mut self.bytes))))
     }
 
-    /// Takes back the memory of a block after its use.
+    /// Takes back the memory of a header block after its use.
     pub(super) fn give_back(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
     }

@@ -17,8 +17,8 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     }
 }
 
-/// Returns the outcome of a request by the status of its response, and by the length of the body in bytes: `length` as
-/// the headers announced it, and `body` as it arrived.
+/// Returns the outcome of a request by the status of its response and the length of the body in bytes. `length` is the
+/// length that the headers announced, and `body` is the length that arrived.
 pub(crate) fn outcome_of_http(status: u16, length: Option<u64>, body: u64, request: &Prepared) -> Outcome {
     let no_body = request.is_head || matches!(status, 204 | 304);
     if length.is_some_and(|length| !no_body && length != body) {
@@ -65,8 +65,8 @@ pub(crate) fn is_refusal(status: u16, request: &Prepared) -> bool {
     }
 }
 
-/// Returns the gRPC status of a call, and the outcome of its request. The answer may be ordinary HTTP, for example from
-/// a proxy. For answers in ordinary HTTP, the gRPC protocol assigns a gRPC status to each HTTP status.
+/// Returns the gRPC status of a call, and the outcome of its request. The answer to a gRPC call may be ordinary HTTP,
+/// for example from a proxy. For answers in ordinary HTTP, the gRPC protocol assigns a gRPC status to each HTTP status.
 fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,

@@ -35,7 +35,7 @@ pub(crate) struct Prepared {
     pub(crate) expect_text: Option<Finder<'static>>,
     /// True if the body of the response must be searched for a text or contains events.
     pub(crate) is_examined: bool,
-    /// True for a gRPC call. Success then depends on the gRPC status.
+    /// True for a gRPC call. Success of a gRPC call depends on the gRPC status.
     pub(crate) grpc: bool,
     pub(crate) capture: Vec<Capture>,
 }

@@ -21,7 +21,7 @@ pub(crate) struct RequestTemplate {
     length: Option<Vec<u8>>,
 }
 
-/// A header of a request. The constant parts are already encoded.
+/// A header of a request. The constant parts of the header are already encoded.
 #[derive(Debug)]
 enum Field {
     Fixed(Vec<u8>),

@@ -18,7 +18,7 @@ pub(crate) struct ResponseHeaders {
     pub(crate) is_gzip: bool,
     /// Reason why the response is malformed, from its first invalid header (sections 8.1.1, 8.2 and 8.3).
     pub(crate) wrong: Option<&'static str>,
-    /// True after an ordinary header.
+    /// True after a header that is no pseudo-header.
     begun: bool,
 }
 

@@ -58,7 +58,7 @@ impl ServerStream {
         let is_begun = self.asked || self.conversation.as_ref().is_some_and(|found| !found.answers.is_empty());
         match self.sent {
             None => is_begun,
-            // Only trailers may be left.
+            // After the whole body, only trailers may be left.
             Some(sent) if sent == self.body().len() => self.asked,
             Some(_) => is_begun && self.window > 0 && sending.window > 0 && self.allowed() > 0,
         }

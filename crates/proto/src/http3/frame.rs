@@ -178,7 +178,7 @@ mod tests {
             assert_eq!(integer(&mut &*bytes), Some(value));
             assert_eq!(integer(&mut &bytes[..bytes.len() - 1]), None);
         }
-        // The standard also gives a longer form of 37.
+        // The standard also shows a longer encoding of the number 37.
         assert_eq!(integer(&mut &[0x40, 0x25][..]), Some(37));
     }
 

@@ -85,8 +85,8 @@ impl PeerStreams {
         self.read(connection, id)
     }
 
-    /// Reads bytes of a stream without a connection. Serves to test the bytes of a hostile peer. `ends` is true if the
-    /// stream ends with these bytes.
+    /// Reads bytes of a stream without a connection. Tests use this function with the bytes of a hostile peer. `ends`
+    /// is true if the stream ends with these bytes.
     pub(super) fn receive(&mut self, id: StreamId, bytes: &[u8], ends: bool) -> Result<(), Fault> {
         let at = self.streams.iter().position(|stream| stream.id == id).unwrap_or_else(|| {
             self.streams.push(PeerStream::new(id));
@@ -103,7 +103,8 @@ impl PeerStreams {
             let mut stream = connection.recv_stream(id);
             let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
             let chunk = chunks.next(usize::MAX);
-            // The bytes leave the window of the connection. The next call of `poll_transmit` tells this to the peer.
+            // The read bytes leave the flow-control window of the connection. The next call of `poll_transmit` tells
+            // the peer that the window has room again.
             let _ = chunks.finalize();
             match chunk {
                 Ok(Some(chunk)) => {
@@ -200,7 +201,8 @@ impl PeerStreams {
             return frame::check_settings(content);
         }
         let id = frame::integer(&mut content).filter(|_| content.is_empty()).ok_or(INCOMPLETE)?;
-        // A server names a request, and the streams of requests have the IDs 0, 4, 8, … A client names a push.
+        // The GOAWAY of a server names a request, and the streams of requests have the IDs 0, 4, 8, … The GOAWAY of a
+        // client names a push.
         let is_request = self.side == Side::Server || id.is_multiple_of(4);
         if !is_request || self.goaway.is_some_and(|before| before < id) {
             return Err(WRONG_GOAWAY);

@@ -39,8 +39,8 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Starts a connection: prepares the first login message. If there is no login, begins to prepare the statements
-    /// instead.
+    /// Starts a connection: prepares the first login message. If connections need no login, begins to prepare the
+    /// statements.
     pub(super) fn begin(&mut self, credentials: Option<&Credentials>, statements: &[Statement]) {
         self.input.clear();
         self.output.clear();

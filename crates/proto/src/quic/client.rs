@@ -18,7 +18,7 @@ use crate::{Client, ProtoError, ProtocolSpec};
 const STREAM_WINDOW: u32 = 1 << 20;
 /// Maximum number of bytes that a server may send on all streams of a connection before the client has read them.
 const CONNECTION_WINDOW: u32 = 16 << 20;
-/// Maximum number of streams in one direction that a server may open. HTTP/3 needs three.
+/// Maximum number of streams in one direction that a server may open. HTTP/3 needs three of these streams.
 const MAX_SERVER_STREAMS: u32 = 16;
 
 /// A client whose protocol is spoken over QUIC.
@@ -96,8 +96,8 @@ fn with_tls(config: rustls::ClientConfig, transport: &Arc<TransportConfig>) -> R
     Ok(config)
 }
 
-/// Returns the settings of the client's connections. The server may open no stream in both directions (RFC 9114,
-/// section 6.1).
+/// Returns the settings of the client's connections. The server may open no bidirectional stream (RFC 9114, section
+/// 6.1).
 fn transport() -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport

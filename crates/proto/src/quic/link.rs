@@ -14,8 +14,8 @@ use crate::tls::{CertificateCheck, take_check, take_new_ticket};
 
 /// Address that stands for the server. The socket is connected, so quinn-proto never decides where a datagram goes.
 pub(super) const PLACEHOLDER_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
-/// Maximum number of datagrams that one system call sends. Together they fit into the smallest send buffer of the
-/// drivers, 16 KiB.
+/// Maximum number of datagrams that one system call sends. All datagrams of one call together fit into the smallest
+/// send buffer of the drivers, 16 KiB.
 const MAX_GROUP: usize = 13;
 
 /// Client side of one QUIC connection, with its waiting datagrams.
@@ -81,7 +81,7 @@ impl Link {
         }
     }
 
-    /// Prepares the next datagrams. Returns true if any wait to be sent.
+    /// Prepares the next datagrams. Returns true if any datagram waits to be sent.
     pub(crate) fn fill(&mut self, now: Instant) -> bool {
         let waits = self.output.fill(&mut self.connection, now, MAX_GROUP);
         self.due = self.connection.poll_timeout();
@@ -97,7 +97,7 @@ impl Link {
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
         let bytes = self.output.cut(usize::from(CLIENT_DATAGRAM_BYTES), out.len());
         let count = bytes.len();
-        // No caller has room for less than one datagram. Without room, the datagram counts as lost on its way.
+        // Every caller has room for at least one datagram. Without room, the datagram counts as lost on its way.
         let copied = out.get_mut(..count).map_or(0, |out| {
             out.copy_from_slice(bytes);
             count

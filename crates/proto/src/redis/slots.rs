@@ -87,7 +87,7 @@ fn line(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
 }
 
 /// Returns the part of a key that is hashed: the text between the first `{` and the next `}`. If there is no text
-/// between such braces, returns the whole key.
+/// between a `{` and the next `}`, returns the whole key.
 fn hashed(key: &[u8]) -> &[u8] {
     let tag = key.iter().position(|byte| *byte == b'{').and_then(|begin| {
         let rest = &key[begin + 1..];

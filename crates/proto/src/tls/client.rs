@@ -31,7 +31,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Creates the TLS state of the next connection. The flag is true for the first connection of the load.
+    /// Creates the TLS state of the next connection. The returned flag is true for the first connection of the load.
     fn connect(&self) -> (Result<UnbufferedClientConnection, rustls::Error>, bool) {
         let n = self.connections.fetch_add(1, Ordering::Relaxed) as f64;
         let resumes = ((n + 1.0) * self.resume).floor() > (n * self.resume).floor();
@@ -222,8 +222,8 @@ impl<S: Requester> Requester for ClientSession<S> {
                     progress.merge(within.receive(bytes, done)?);
                 }
                 // The alert close_notify announces the end of the stream. TCP also reports the end of the stream, but
-                // later. The alert matters only for a response without a known length, which lasts until the end of the
-                // stream.
+                // later than this alert. The alert close_notify matters only for a response without a known length,
+                // which lasts until the end of the stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

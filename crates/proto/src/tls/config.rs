@@ -98,7 +98,8 @@ pub fn with_early_data(config: &ServerConfig) -> ServerConfig {
     let mut config = rustls::ServerConfig::clone(config);
     config.ticketer = Arc::new(NoTicketer);
     config.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
-    // QUIC allows no other value (RFC 9001, section 4.6.1). QUIC's flow control limits early data instead.
+    // With QUIC, a server that accepts early data must announce this maximum (RFC 9001, section 4.6.1). In QUIC, flow
+    // control limits the amount of early data instead.
     config.max_early_data_size = u32::MAX;
     Arc::new(config)
 }
@@ -199,8 +200,8 @@ fn failed(error: Error) -> ProtoError {
     invalid("TLS", &error.to_string(), "please report this")
 }
 
-/// Trusts any certificate, but still checks that the server owns the certificate's private key. Because of this check,
-/// a handshake takes about as much CPU time as usual.
+/// Trusts any certificate, but still checks that the server owns the certificate's private key. Because of the check of
+/// the private key, a handshake takes about as much CPU time as usual.
 #[derive(Debug)]
 struct AcceptAnyCertificate(Arc<CryptoProvider>);
 

@@ -3,7 +3,8 @@
 //! the protocol's session and the caller, and limits the size of buffers.
 //!
 //! Allocations: rustls allocates one buffer for each record that it encrypts and one for each record that it decrypts.
-//! A handshake allocates memory for its messages. After the handshake, only these record buffers are allocated.
+//! A handshake allocates memory for its messages. After the handshake, only the buffers for encrypted and decrypted
+//! records are allocated.
 
 mod client;
 mod config;

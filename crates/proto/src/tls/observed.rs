@@ -1,5 +1,6 @@
 //! Observes the checks of server certificates. quinn-proto does not tell whether a handshake resumed an earlier
-//! session, and why a certificate was refused. Only a full handshake checks a certificate, so the check tells both.
+//! session, and why a certificate was refused. Only a full handshake checks a certificate, so the checks show which
+//! handshakes resumed a session and why certificates were refused.
 
 use std::cell::Cell;
 use std::sync::Arc;

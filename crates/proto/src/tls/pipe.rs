@@ -168,8 +168,8 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // After an error, rustls may have an alert for the peer. Without an alert, rustls must not be
-                    // called again.
+                    // After an error, rustls may have an alert for the peer. After an error, rustls must not be called
+                    // again if it has no alert for the peer.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {

@@ -11,7 +11,7 @@ pub struct ServerSession<S> {
     within: S,
     config: ServerConfig,
     pipe: Pipe<UnbufferedServerConnection>,
-    /// True once TLS has failed and an alert waits for the peer. All input after the failure is ignored.
+    /// True once TLS has failed and an alert waits for the peer. All input after a failure of TLS is ignored.
     failed: bool,
     /// True if the inner session has ended and close_notify is not queued yet. The record close_notify must follow the
     /// session's last bytes.

@@ -157,8 +157,8 @@ impl Reader {
     }
 }
 
-/// Returns a frame header and its length. If `masked`, the header ends with four zero bytes. The caller replaces these
-/// zero bytes by the mask, or leaves them as a mask of zeros.
+/// Returns a frame header and its length. If `masked`, the header ends with four zero bytes. The caller replaces the
+/// four zero bytes by the mask, or leaves them as a mask of zeros.
 pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MAX_HEAD], usize) {
     let mut bytes = [0; MAX_HEAD];
     bytes[0] = opcode | if fin { FIN } else { 0 };

@@ -46,8 +46,8 @@ impl Worker {
         }
     }
 
-    /// Handles bytes that arrived on a connection. While a send is outstanding, the bytes are added to the backlog. If
-    /// no send is outstanding, the bytes are processed at once.
+    /// Handles bytes that arrived on a connection. While a send is outstanding, the received bytes are added to the
+    /// backlog. If no send is outstanding, the received bytes are processed at once.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.sending || conn.queued {

@@ -14,8 +14,8 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags for operations. If the worker waits for events, each operation is linked to the next operation
-    /// in the ring, which signals the operation's event.
+    /// Returns the flags with which operations are posted. If the worker waits for events, each operation is linked to
+    /// the next operation in the ring, which signals the operation's event.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }

@@ -3,8 +3,8 @@
 //! whether connections have descriptors.
 //!
 //! A connection has at most one outstanding send, so that answers stay in order. While a connection has an outstanding
-//! send, the server receives only a few buffers of input from this connection. This limit prevents a peer that does not
-//! read its answers from filling the server's memory.
+//! send, the server receives only a few buffers of input from this connection. This limit on input prevents a peer that
+//! does not read its answers from filling the server's memory.
 
 mod conn;
 mod ends;
@@ -207,8 +207,8 @@ impl Worker {
         (conn.generation == generation).then_some(conn)
     }
 
-    /// Continues with a connection: sends its output if there is any. If there is no output, processes the backlog. If
-    /// there is neither output nor a backlog, receives from the connection or closes it.
+    /// Continues with a connection: sends its output if there is any. If there is no output, processes the backlog of
+    /// received data. If there is neither output nor a backlog, receives from the connection or closes it.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
         let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };

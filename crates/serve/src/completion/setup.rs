@@ -71,8 +71,8 @@ pub(crate) fn allows_direct(policy: &Policy) -> bool {
 }
 
 /// Checks that this process may create an io_uring. The check creates a ring in a separate thread. The kernel frees a
-/// ring in the thread that created it, and thereby interrupts system calls of that thread. The caller's thread must not
-/// be interrupted.
+/// ring in the thread that created it, and thereby interrupts system calls of that thread. System calls of the caller's
+/// thread must not be interrupted.
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let thread = std::thread::Builder::new().spawn(move || Ring::new(&config).map(drop));

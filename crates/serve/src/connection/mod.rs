@@ -103,8 +103,8 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would answer the next bytes with the same bytes. If it would, an I/O model may send
-    /// received bytes back directly from its own buffer.
+    /// Returns true if the session would answer the next bytes with the same bytes. If the result is true, an I/O model
+    /// may send received bytes back directly from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }

@@ -1,5 +1,5 @@
 //! HTTP/3 over QUIC: the same pages and files as the service `http`. The service has no I/O model, because connections
-//! share the sockets of their threads: each thread has one UDP socket, and the kernel chooses the socket by the
+//! share the sockets of their threads. Each thread has one UDP socket, and the kernel chooses the socket by the
 //! addresses of a datagram (SO_REUSEPORT).
 
 mod worker;
@@ -21,7 +21,7 @@ use crate::{Options, ServeError, Server, behaviours, listener};
 const STREAMS: u32 = 128;
 /// Size of each socket's buffers that is requested from the kernel, bytes. Many connections share a socket.
 const SOCKET_BUFFER_BYTES: usize = 4 << 20;
-/// Options of `http` and `h2` that have no meaning here.
+/// Options of `http` and `h2` that have no meaning for HTTP/3.
 const WITHOUT_MEANING: &[&str] = &["events", "split_head", "congestion", "workers", "accept_every_ms"];
 
 /// Starts the server.
@@ -66,7 +66,7 @@ fn open(addr: SocketAddr, shares: bool) -> sys::Result<OwnedFd> {
     let fd = socket::udp(addr)?;
     socket::set_reuse_port(&fd, shares)?;
     udp::join_received(&fd)?;
-    // The kernel gives as much as its limits allow.
+    // The kernel gives the buffers at most the size that its limits allow.
     let _ = socket::set_recv_buffer(&fd, SOCKET_BUFFER_BYTES);
     let _ = socket::set_send_buffer(&fd, SOCKET_BUFFER_BYTES);
     socket::bind(&fd, addr)?;

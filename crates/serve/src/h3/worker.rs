@@ -18,7 +18,7 @@ use crate::stats::Cell;
 
 /// Maximum number of groups of datagrams that are received before answers are sent.
 const MAX_GROUPS_PER_TURN: usize = 64;
-/// Size of the receive buffer, bytes. The kernel joins at most 64 KiB.
+/// Size of the receive buffer, bytes. The kernel joins at most 64 KiB of datagrams.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Maximum time to wait, nanoseconds, so that the second of the Date header is up to date.
 const MAX_WAIT_NS: u64 = 500_000_000;
@@ -101,7 +101,7 @@ impl Worker {
             match udp::send_to(&**socket, bytes, datagram_bytes, to) {
                 Ok(()) => cell.bytes_out.add(bytes.len() as u64),
                 Err(Errno::AGAIN | Errno::NOBUFS) => return false,
-                // The client has gone, or its network. QUIC notices this by its own timers.
+                // The client has gone, or its network. QUIC notices by its own timers that a client has gone.
                 Err(Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::MSGSIZE | Errno::INTR) => {}
                 Err(e) => failed = Some(e),
             }

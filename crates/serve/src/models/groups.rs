@@ -77,7 +77,7 @@ impl Assigner {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
                     // No thread could be created for another group, so the connection is reset. The counts and the
-                    // reported failure tell the user about the reset.
+                    // reported failure tell the user that the connection was reset.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {

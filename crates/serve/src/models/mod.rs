@@ -206,8 +206,9 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // With many connections, descriptors run out before any other resource. By default, the soft limit is raised to the
-    // hard limit, because the hard limit is the user's choice. The option `descriptors` sets another soft limit.
+    // With many connections, descriptors run out before any other resource. By default, the soft limit on descriptors
+    // is raised to the hard limit, because the hard limit is the user's choice. The option `descriptors` sets another
+    // soft limit.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),

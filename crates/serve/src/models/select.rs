@@ -1,8 +1,9 @@
 //! select(2) over bit sets of any size: the non-blocking server of the Windows study (Jones and Deshpande, 2000), with
 //! the descriptor sets of Linux. The model has one thread.
 //!
-//! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` has arrays, too,
-//! and the cost of searching them. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
+//! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` also uses
+//! arrays, and the cost of an event includes searching them. On Linux, testing a bit costs almost nothing, and the
+//! kernel scans the sets.
 //!
 //! Each event costs a share of the time to copy and to scan the bit sets up to the highest descriptor. All events of
 //! one wake-up share one copy and one scan of the bit sets.

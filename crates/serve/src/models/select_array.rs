@@ -10,12 +10,12 @@
 //! connections grows. With the option `accept_all`, all waiting connections are accepted, and only the cost of the
 //! searches remains.
 //!
-//! The call poll(2) takes the place of the kernel's select, and scans the list of sockets. The searches of the arrays
-//! run in this process.
+//! The call poll(2) takes the place of the kernel's select, and scans the list of sockets. The searches of the
+//! descriptor arrays run in this process.
 //!
 //! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
-//! in each set. Each search covers up to n entries. All connections that are ready after a wait share the cost of this
-//! wait. Under load, most connections are ready.
+//! in each set. Each search of an array covers up to n entries. All connections that are ready after a wait share the
+//! cost of this wait. Under load, most connections are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

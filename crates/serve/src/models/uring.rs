@@ -3,15 +3,15 @@
 //!
 //! `uring` follows the server of the Windows study (Jones and Deshpande, 2000): one queue, one serving thread, and one
 //! posted receive per connection. At most 200 sends are outstanding; further sends wait in order of arrival. The model
-//! differs from Windows in two ways. On Windows, each connection reserves a buffer; on Linux, the kernel chooses a
-//! buffer when data arrives. A completion port wakes the thread that has waited for the shortest time, but a ring has
-//! only one waiting thread.
+//! `uring` differs from the server on Windows in two ways. On Windows, each connection reserves a buffer; on Linux, the
+//! kernel chooses a buffer when data arrives. A completion port wakes the thread that has waited for the shortest time,
+//! but a ring has only one waiting thread.
 //!
 //! `uring-sharded` uses more features of io_uring: one ring and one listening socket per thread, and multishot
 //! receives.
 //!
 //! Cost of an event: a part of one io_uring_enter, which several events share. Each request also needs two entries in
-//! the ring's queues, which are shared memory. The thread makes no other system calls.
+//! the ring's queues, which are shared memory. Besides io_uring_enter, the thread makes no system calls.
 
 use std::net::SocketAddr;
 

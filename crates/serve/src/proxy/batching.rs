@@ -1,12 +1,14 @@
-//! Under load, a thread of the proxy pauses before it waits for events. Several events can arrive during the pause, and
-//! the thread handles them together. Network cards use interrupt coalescing to handle several packets together.
+//! Under load, a thread of the proxy pauses before it waits for events. Several events can arrive while a thread
+//! pauses, and the thread handles them together. Network cards use interrupt coalescing to handle several packets
+//! together.
 //!
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.
 //!
 //! The results of earlier pauses decide whether the thread pauses. If the pauses collect too few events, the thread
-//! makes no pauses for a long time. If few exchanges are in progress, the thread makes no pauses. Otherwise, all
-//! clients would wait for the end of each pause. With 8 to 12 clients, pauses would cost a third of the throughput.
+//! makes no pauses for a long time. If few exchanges are in progress, the thread makes no pauses. With few exchanges in
+//! progress, all clients would wait for the end of each pause. With 8 to 12 clients, pauses would cost a third of the
+//! throughput.
 //!
 //! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
 //! events of only a small part of the exchanges in progress. Pauses become shorter if they collect events of most of
@@ -20,11 +22,12 @@ const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events on average, the thread stops making
 /// pauses.
 const MIN_EVENTS: usize = 6;
-/// Minimum number of exchanges in progress for a pause. During a pause, the upstream server works on these exchanges.
+/// Minimum number of exchanges in progress for a pause. During a pause, the upstream server works on the exchanges in
+/// progress.
 const MIN_IN_PROGRESS: usize = 16;
 /// Denominator of the limits at which the length of pauses changes. Pauses become longer if they collect events of less
-/// than 1/3 of the exchanges in progress. Pauses become shorter if they collect events of more than 2/3 of these
-/// exchanges.
+/// than 1/3 of the exchanges in progress. Pauses become shorter if they collect events of more than 2/3 of the
+/// exchanges in progress.
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;

@@ -41,8 +41,8 @@ impl Worker {
     }
 
     /// Schedules a check of a client that may leave unnoticed. A client can leave unnoticed after it has closed its
-    /// sending side. A client can also leave unnoticed after it has sent bytes that the proxy does not read yet,
-    /// because a level-triggered event interface, such as poll, cannot watch this client then.
+    /// sending side. A client can also leave unnoticed after it has sent bytes that the proxy does not read yet. A
+    /// level-triggered event interface, such as poll, cannot watch a client with unread bytes.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)
@@ -52,7 +52,7 @@ impl Worker {
         }
     }
 
-    /// Checks a client again if the proxy is still not reading from this client.
+    /// Checks again whether a client has left, if the proxy is still not reading from this client.
     pub(super) fn look_again(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.suspected = false;

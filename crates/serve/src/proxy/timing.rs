@@ -75,8 +75,9 @@ impl CallTimer {
         (Self { asked, results }, Box::new(watch))
     }
 
-    /// Measures calls with space for `array` events, until the goal is reached or the time `at_most` has passed. After
-    /// the measurement, the proxy keeps using space for `array` events. Returns empty timings if no event arrived.
+    /// Measures calls with space for `array` events, until the goal `enough` is reached or the time `at_most` has
+    /// passed. After the measurement, the proxy keeps using space for `array` events. Returns empty timings if no event
+    /// arrived.
     pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
             TimingGoal::Calls(n) => (n, usize::MAX),
@@ -129,8 +130,9 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // The measurement was requested during a wait. A waiting proxy is not saturated, and it may have waited for
-            // a long time. The wait during which the measurement was requested counts as a call that found no events.
+            // The measurement was requested while the proxy waited for events. A proxy that waits for events is not
+            // saturated, and may have waited for a long time. The wait during which the measurement was requested
+            // counts as a call that found no events.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {

@@ -30,8 +30,8 @@ pub(crate) trait Readiness {
     /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so each connection is
     /// served until its socket would block.
     const EDGE: bool;
-    /// True if the mechanism does not report descriptors that are already ready when they are added. With such a
-    /// mechanism, each new connection is read at once, without waiting for an event.
+    /// True if the mechanism does not report descriptors that are already ready when they are added. If this constant
+    /// is true, each new connection is read at once, without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.
@@ -71,7 +71,7 @@ pub(crate) struct Worker<R> {
     accept_again: bool,
     /// Number of connections with waiting output.
     blocked: u32,
-    /// Times at which connections will have more to write, and their tokens. The earliest time is on top.
+    /// Times at which connections will have more to write, and their tokens. The earliest time is on top of the heap.
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// True if the service's connections send at planned times, and not only in response to input.
     is_timed: bool,
@@ -133,8 +133,8 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        // The kernel may end a wait late, by up to 0.5 % of its length. The thread therefore wakes up early and then
-        // waits a second, short time, which ends only slightly late.
+        // The kernel may end a wait late, by up to 0.5 % of its length. The thread therefore wakes up early, and a
+        // second, short wait then ends only slightly late.
         let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
         let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));
         let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;

@@ -1,6 +1,6 @@
 //! gRPC: answers every call on every path with a message of `--body-bytes` bytes, or with a stream of such messages. An
-//! option can set an error status instead. The server describes one service by reflection (`calls.proto`), and its
-//! messages are answers of this service.
+//! option can make the service answer with an error status. The server describes one service by reflection
+//! (`calls.proto`), and its messages are answers of this service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

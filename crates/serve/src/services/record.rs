@@ -249,7 +249,7 @@ mod tests {
         file.write_all(&vec![7; OWN_BYTES]).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        // Pages of a file system in memory never leave the cache, so this number is only printed.
+        // Pages of a file system in memory never leave the cache, so the number of cached pages is only printed.
         println!("{} pages are cached before", cached(&file));
         warm(&file).unwrap();
         assert_eq!(cached(&file), OWN_BYTES / BLOCK as usize);

@@ -157,7 +157,7 @@ impl Shard {
     }
 
     /// Returns true if a connection must go to the end of the queue for worker slots. A connection must move to the end
-    /// of this queue if it has completed a request while other connections wait for a slot.
+    /// of the queue for worker slots if it has completed a request while other connections wait for a slot.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

@@ -1,5 +1,6 @@
 //! Worker slots of one thread, for the strategy `high-throughput`. A connection that waits for a worker slot has an
-//! entry with a ticket in the queue. The ticket distinguishes this entry from an earlier entry with the same token.
+//! entry with a ticket in the queue. The ticket distinguishes a connection's entry from an earlier entry with the same
+//! token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
@@ -19,8 +20,8 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns true if the connection must wait. An error says how the connection must be
-    /// refused.
+    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error says how the
+    /// connection must be refused.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -38,8 +39,8 @@ impl Slots {
     /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // The ticket is also removed if the connection was waiting. If the ticket remained, the ended connection's
-            // entry in the queue would later get a worker slot.
+            // The ticket is also removed if the connection was waiting. If the ticket of the ended connection remained,
+            // the connection's entry in the queue would later get a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

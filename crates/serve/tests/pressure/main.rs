@@ -107,8 +107,8 @@ fn a_thousand_connections_in_a_burst() {
     });
 }
 
-/// Waits for at most a minute until the counts of a server are as expected. The wait may end without this result, so
-/// the caller must check the counts.
+/// Waits for at most a minute until the counts of a server are as expected. The wait may end before the counts are as
+/// expected, so the caller must check them.
 fn wait_until(server: &Server, so: impl Fn(&Stats) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {

@@ -1,6 +1,6 @@
 //! Request smuggling: a table of malformed requests is sent to the parser, the reference server and the proxy. HAProxy
 //! and nginx are used as front ends and back ends. Each malformed request in the table names the section of the RFC
-//! that it violates. A further source is RFC 9112, section 11.2.
+//! that it violates. A further source of malformed requests is RFC 9112, section 11.2.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 #[path = "../proxy/common.rs"]

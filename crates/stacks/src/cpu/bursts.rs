@@ -1,13 +1,13 @@
-//! Decides when `perf` events are open. Events stay open if the server's threads have few context switches. If the
-//! server's threads have many context switches, events are open for short bursts only.
+//! Decides when `perf` events are open. The `perf` events stay open if the server's threads have few context switches.
+//! If the server's threads have many context switches, `perf` events are open for short bursts only.
 //!
-//! Each open event slows down the context switches of its thread. 16 threads that answered 70,000 requests per second
-//! lost 17 % of their throughput to `perf` events that were always enabled. The same 16 threads lost 6 % to `perf`
-//! events that were open but disabled. The losses of 17 % and 6 % are results of seven measurements each, with enabled
-//! and disabled events in alternation.
+//! Each open `perf` event slows down the context switches of its thread. 16 threads that answered 70,000 requests per
+//! second lost 17 % of their throughput to `perf` events that were always enabled. The same 16 threads lost 6 % to
+//! `perf` events that were open but disabled. The losses of throughput of 17 % and 6 % are results of seven
+//! measurements each, with enabled and disabled events in alternation.
 
 /// CPU time that open perf events of a thread add to each context switch of the thread, nanoseconds. Measured: 130,000
-/// switches per second took 0.34 of a CPU more than without events.
+/// context switches per second took 0.34 of a CPU more than without events.
 const SWITCH_NS: u64 = 2600;
 /// CPU time of a sample, nanoseconds: 37 to 52 µs, measured by getrusage on a virtual machine.
 const SAMPLE_NS: u64 = 40_000;
@@ -17,25 +17,25 @@ const SHARE: f64 = 0.0024;
 const BURST_NS: u64 = 10_000_000;
 /// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
-/// Number of samples of each event in a burst, if the threads use all CPUs. A thread that uses less CPU time in a burst
-/// than the time between two samples is not sampled. For this reason, the time between two samples must be a small part
-/// of the burst.
+/// Number of samples of each `perf` event in a burst, if the threads use all CPUs. A thread that uses less CPU time in
+/// a burst than the time between two samples is not sampled. Because of threads with little CPU time, the time between
+/// two samples must be a small part of the burst.
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
-/// Time between two reads of the samples of events that stay open, nanoseconds.
+/// Time between two reads of the samples of `perf` events that stay open, nanoseconds.
 const LOOK_NS: u64 = 50_000_000;
 /// Longest pause between two bursts, nanoseconds.
 const MAX_PAUSE_NS: u64 = 10_000_000_000;
 
-/// State of the events.
+/// State of the `perf` events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// All events are closed until `until_ns`.
+    /// All `perf` events are closed until `until_ns`.
     Closed { until_ns: u64 },
-    /// Events are open for a burst, from `since_ns` to `until_ns`.
+    /// The `perf` events are open for a burst, from `since_ns` to `until_ns`.
     Burst { since_ns: u64, until_ns: u64 },
-    /// Events have been open since `since_ns`, and stay open.
+    /// The `perf` events have been open since `since_ns`, and stay open.
     Open { since_ns: u64 },
 }
 
@@ -47,13 +47,13 @@ pub(super) struct Cost {
     /// Number of context switches of the sampled threads; `None` if the kernel does not count them.
     pub(super) switches: Option<u64>,
     pub(super) samples: u64,
-    /// CPU time that opening and closing the events took, nanoseconds.
+    /// CPU time that opening and closing the `perf` events took, nanoseconds.
     pub(super) own_ns: u64,
 }
 
 impl Cost {
-    /// Returns the CPU time that the events added to the server's context switches, nanoseconds. If the number of
-    /// context switches is unknown, assumes one per 20 µs.
+    /// Returns the CPU time that the `perf` events added to the server's context switches, nanoseconds. If the number
+    /// of context switches is unknown, assumes one per 20 µs.
     fn of_server_ns(&self) -> u64 {
         self.switches.unwrap_or(self.open_ns / 20_000).saturating_mul(SWITCH_NS)
     }
@@ -62,14 +62,14 @@ impl Cost {
         self.of_server_ns() + self.samples * SAMPLE_NS + self.own_ns
     }
 
-    /// Returns true if events may stay open: they add at most half of the allowed CPU time to the server's context
-    /// switches. Samples may use the other half of the allowed CPU time.
+    /// Returns true if `perf` events may stay open: they add at most half of the allowed CPU time to the server's
+    /// context switches. Half of the allowed CPU time is left for samples.
     pub(super) fn allows_always(&self) -> bool {
         self.of_server_ns() as f64 <= SHARE / 2.0 * self.open_ns as f64
     }
 
-    /// Returns the length of the pause after a burst, nanoseconds. The pause is so long that the sampling costs at most
-    /// [`SHARE`] of a CPU, but never longer than [`MAX_PAUSE_NS`].
+    /// Returns the length of the pause after a burst, nanoseconds. The pause after a burst is so long that the sampling
+    /// costs at most [`SHARE`] of a CPU, but never longer than [`MAX_PAUSE_NS`].
     pub(super) fn pause_ns(&self) -> u64 {
         ((self.all_ns() as f64 / SHARE) as u64).min(MAX_PAUSE_NS)
     }
@@ -84,8 +84,8 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the events stay closed even after `until_ns`. Without any process to
-            // sample, the next call is therefore due a little later than now, not at once.
+            // If there is no process to sample, the `perf` events stay closed even after `until_ns`. Without any
+            // process to sample, the next call is therefore due a little later than now, not at once.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,
@@ -93,8 +93,8 @@ impl State {
     }
 }
 
-/// Returns the CPU time between two samples of a thread in a burst, nanoseconds. Each of the `threads` threads has an
-/// event on each CPU.
+/// Returns the CPU time between two samples of a thread in a burst, nanoseconds. Each of the `threads` threads has a
+/// `perf` event on each CPU.
 pub(super) fn burst_period_ns(threads: usize) -> u64 {
     let (least, most) = BURST_PERIODS_NS;
     (BURST_NS / (SAMPLES_PER_EVENT * threads.max(1) as u64)).clamp(least, most)

@@ -7,7 +7,7 @@ use std::fs;
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     threads: Vec<Thread>,
-    /// Number of all threads of the sampled processes, including threads without an event.
+    /// Number of all threads of the sampled processes, including threads without a `perf` event.
     all: usize,
 }
 
@@ -15,7 +15,7 @@ pub(super) struct Threads {
 struct Thread {
     pid: u32,
     tid: u32,
-    /// Number of context switches when the event was opened.
+    /// Number of context switches when the `perf` event was opened.
     before: Option<u64>,
 }
 
@@ -34,13 +34,13 @@ impl Threads {
         self.threads.iter().map(|thread| thread.tid).collect()
     }
 
-    /// Returns the number of threads that each thread with events represents, at least 1.
+    /// Returns the number of threads that each thread with `perf` events represents, at least 1.
     pub(super) fn of_one(&self) -> f64 {
         if self.threads.is_empty() { 1.0 } else { self.all as f64 / self.threads.len() as f64 }
     }
 
-    /// Returns the number of context switches since the events were opened; `None` if the kernel does not count them. A
-    /// thread that has ended adds 0.
+    /// Returns the number of context switches since the `perf` events were opened; `None` if the kernel does not count
+    /// them. A thread that has ended adds 0.
     pub(super) fn switches(&self) -> Option<u64> {
         let since = |thread: &Thread| {
             let before = thread.before?;

@@ -1,9 +1,10 @@
 //! Stack frames of CPython, read from the interpreter's memory while the interpreter continues to run.
 //!
-//! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. Each thread points to a chain of
-//! frames. Each frame points to its code object, which has the name, file and lines. A read is not synchronised with
-//! the interpreter. The frames of a waiting thread do not change. The frames of a running thread may change while they
-//! are read. A chain that changed meanwhile ends at the first impossible value.
+//! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. The structure of each Python thread
+//! points to a chain of frames. Each frame points to its code object, which contains the name, file and lines. Reading
+//! frames is not synchronised with the interpreter. The frames of a waiting thread do not change. The frames of a
+//! running thread may change while they are read. A chain of frames that changed while it was read ends at the first
+//! impossible value.
 
 mod code;
 mod layout;

@@ -30,15 +30,16 @@ impl Running {
         Self { pid: child.id(), child, _stdin: stdin }
     }
 
-    /// Returns the program that a wrapper program started. The wrapper waits for the end of the program.
+    /// Returns the program that a wrapper program started. The wrapper program waits for the end of the program that it
+    /// started.
     pub(crate) fn of_child(mut self) -> Self {
         self.pid = testkit::children(self.pid)[0];
         self
     }
 
-    /// Waits until each thread is in a system call or computes. A thread that has not yet reached its wait does neither:
-    /// on a busy machine, it can be ready to run for some time. The main thread enters its last system call shortly
-    /// after it has printed the first line.
+    /// Waits until each thread is in a system call or computes. On a busy machine, a thread that has not yet reached
+    /// its wait can be ready to run for some time. The main thread enters its last system call shortly after it has
+    /// printed the first line.
     fn await_places(&self) {
         let begin = Instant::now();
         while !tasks(self.pid()).iter().all(|task| is_in_place(task)) && begin.elapsed() < PATIENCE {
@@ -56,7 +57,8 @@ impl Running {
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
     }
 
-    /// Waits until the threads have reached their places. After this wait, returns where each waiting thread waits.
+    /// Waits until the threads have reached their places. After the threads have reached their places, returns where
+    /// each waiting thread waits.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         self.await_places();
         tasks(self.pid()).iter().filter_map(|task| Wait::read(task)).collect()

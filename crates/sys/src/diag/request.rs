@@ -55,9 +55,10 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the attribute with a filter program that rejects all connections with this port at either end. The program
-/// accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the second
-/// comparison. The kernel accepts only jumps to instructions that the program reaches if all its comparisons succeed.
+/// Builds the attribute with a filter program that rejects all connections with this port at either end. The filter
+/// program accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the
+/// second comparison. The kernel accepts only jumps to instructions that the program reaches if all its comparisons
+/// succeed.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;
     /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.

@@ -72,7 +72,7 @@ fn of_host() -> Vec<Limit> {
     ["threads-max", "pid_max"].into_iter().filter_map(of).collect()
 }
 
-/// Returns the number of threads of all processes of a user, as far as this process may see them.
+/// Returns the number of threads of all processes of a user, as far as this process may read them.
 fn threads_of(user: u32) -> u64 {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let status = all.filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok());

@@ -1,6 +1,6 @@
-//! Counts the instructions of chosen threads, and of threads that these start later. The count needs a hardware
-//! counter, which most virtual machines lack. If `perf_event_paranoid` is 2 or more, instructions of the kernel are
-//! counted only for privileged users.
+//! Counts the instructions of chosen threads, and of threads that these start later. The count of instructions needs a
+//! hardware counter, which most virtual machines lack. If `perf_event_paranoid` is 2 or more, instructions of the
+//! kernel are counted only for privileged users.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;

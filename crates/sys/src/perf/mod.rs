@@ -19,8 +19,9 @@ use ring::Ring;
 
 /// Sampler of the CPU time of chosen threads and of threads that they start later, or of all threads.
 ///
-/// At each context switch of a sampled thread, the kernel does extra work for about 2.6 µs. While the thread's event is
-/// disabled, the extra work takes a third of this time. After [`Self::clear`], the kernel does no extra work.
+/// At each context switch of a sampled thread, the kernel does extra work for about 2.6 µs. While a thread's event is
+/// disabled, the kernel's extra work takes a third of the usual 2.6 µs. After [`Self::clear`], the kernel does no extra
+/// work.
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,
@@ -52,8 +53,8 @@ impl CpuSampler {
         self.open(Target::Everything, period_ns)
     }
 
-    /// Ends the sampling of all threads and drops the samples that were not read. Closes all events. As long as the
-    /// system has an open event, context switches take longer for each thread that once had an event.
+    /// Ends the sampling of all threads and drops the samples that were not read. Closes all events. As long as any
+    /// `perf` event of the system is open, context switches take longer for each thread that once had an event.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rings.clear();

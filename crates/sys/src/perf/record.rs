@@ -30,7 +30,7 @@ const DWARF_NUMBERS: [usize; 33] = {
 };
 
 /// Number of bytes of the stack that the kernel copies for each sample. Most stacks are smaller than this number of
-/// bytes. If a stack is larger, the sample lacks its outer frames.
+/// bytes. If a stack is larger than this number, the sample lacks its outer frames.
 pub const SAMPLED_STACK_BYTES: u32 = 16 << 10;
 
 /// Number of registers of a sample, the program counter included.

@@ -187,7 +187,7 @@ impl Ring {
     }
 
     /// Submits queued operations and waits for `want` completions, for at most `timeout_ns` (`None`: no limit). With
-    /// `batch_us` above 0, one completion is enough once this many microseconds have passed, if the kernel supports
+    /// `batch_us` above 0, the wait needs only one completion after `batch_us` microseconds, if the kernel supports
     /// this limit. A timeout, a signal or a full completion queue is not an error.
     #[inline]
     pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
@@ -228,8 +228,8 @@ impl Ring {
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
             // SAFETY: every pointer in an entry made in `ops` leads into memory that the ring owns (slots, addresses),
-            // to constants, or to `'static` data. This memory stays mapped until the ring has cancelled its remaining
-            // operations.
+            // to constants, or to `'static` data. The ring's memory stays mapped until the ring has cancelled its
+            // remaining operations.
             if unsafe { self.io.submission().push(entry) }.is_ok() {
                 return Ok(());
             }

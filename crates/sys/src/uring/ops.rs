@@ -32,8 +32,8 @@ impl Ring {
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
-        // SAFETY: the check above keeps the slice inside the mapped, zeroed region. The kernel only reads it, and no
-        // other slice of it can exist while `self` is borrowed.
+        // SAFETY: the check above keeps the slice inside the mapped, zeroed region. The kernel only reads the slot, and
+        // no other slice of the slot can exist while `self` is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.slots.address_of(at * len), len) }
     }
 

@@ -2,8 +2,9 @@
 //! closed. Until the ring is cleaned up, all sockets that its operations or its file table use stay open.
 //!
 //! To detect the end of the ring, this module puts the write end of a pipe into the ring's file table. Once the write
-//! end is in the table, this process closes its own descriptor of the write end. The read end reports a hang-up once
-//! the table has released the write end, in the last step of the clean-up (io_ring_ctx_free in io_uring/io_uring.c).
+//! end of the pipe is in the ring's file table, this process closes its own descriptor of the write end. The read end
+//! reports a hang-up once the ring's file table has released the write end, in the last step of the clean-up
+//! (io_ring_ctx_free in io_uring/io_uring.c).
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 

@@ -39,7 +39,7 @@ impl Ring {
     }
 
     /// Sends the first `len` bytes of a receive buffer of this ring. The caller must keep the buffer until the send has
-    /// completed. Returning the buffer earlier corrupts the data that the peer receives.
+    /// completed. Returning the buffer before the send has completed corrupts the data that the peer receives.
     #[inline]
     pub fn send_buffer(
         &mut self,

@@ -1,5 +1,5 @@
-//! Takes over connections from the establishing process of two-process S-Clients (sockets that connect again and
-//! again).
+//! Takes over connections from the process that establishes them, for two-process S-Clients (sockets that connect again
+//! and again).
 
 use run::Phase;
 use sys::{Errno, pass};
@@ -8,7 +8,7 @@ use super::ops::EpollOps;
 use super::partner::{CONNECTION_MESSAGE, PHASE_MESSAGE};
 use crate::driver::{Completion, Start};
 
-/// Takes over connections that the establishing process has sent, while connection numbers are free.
+/// Takes over connections that the process that establishes them has sent, while connection numbers are free.
 pub(super) fn adopt(ops: &mut EpollOps, f: &mut impl FnMut(&mut EpollOps, Completion<'_>)) -> Result<(), Errno> {
     loop {
         let Some(partner) = ops.partner.as_mut().filter(|p| p.handles) else { return Ok(()) };

@@ -37,7 +37,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
 };
 
 /// Runs one shard (generator thread) with this driver. For two-process S-Clients (sockets that connect again and
-/// again), this process establishes the connections. It adds the result of the handling process to its own result.
+/// again), this process establishes the connections. This process adds the result of the process that handles
+/// connections to its own result.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -48,8 +49,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             .spawn_scoped(scope, || listener.listen(theirs))
             .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
-        // When the driver is dropped, its end of the socketpair closes. When the socketpair closes, the handling
-        // process knows that no more connections will come.
+        // When the driver is dropped, its end of the socketpair closes. When the socketpair closes, the process that
+        // handles connections learns that no more connections will come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);
@@ -103,14 +104,13 @@ impl EpollDriver {
         Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this process the establishing process, which passes its connections to the handling process through the
-    /// socket `end`.
+    /// Makes this process pass its connections to the process that handles them, through the socket `end`.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this process the handling process. Returns the cell that holds the latest message about a phase from the
-    /// establishing process.
+    /// Makes this process the one that handles connections. Returns the cell that holds the latest message about a
+    /// phase from the process that establishes connections.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);
@@ -209,12 +209,12 @@ fn read_datagrams(
     while ops.is(conn, generation) {
         let Some(fd) = &ops.slots[conn as usize].fd else { return };
         match udp::receive(fd, buffer) {
-            // A datagram may be empty, and a socket for datagrams has no end.
+            // An empty read is an empty datagram, because a socket for datagrams reports no end of the data.
             Ok(group) if group.bytes == 0 => {}
             Ok(udp::Group { bytes, datagram_bytes, .. }) => {
                 f(ops, Completion::Datagrams { conn, bytes: &buffer[..bytes], datagram_bytes });
-                // These datagrams may have started requests whose answers the next receive brings already. With the
-                // old time, such an answer would seem to take no time at all.
+                // These datagrams may have started requests whose answers the next receive brings already. Without a
+                // new reading of the clock, an answer that is received next could seem to take no time at all.
                 ops.refresh();
             }
             Err(Errno::AGAIN) => return,

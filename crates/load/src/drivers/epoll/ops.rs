@@ -80,7 +80,8 @@ impl EpollOps {
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
-        // The size is set before the connect, because the connect negotiates the TCP window scale.
+        // The size of the receive buffer is set before the connect, because the connect negotiates the TCP window
+        // scale.
         if let Some(bytes) = self.receive_buffer {
             socket::set_recv_buffer(&fd, bytes as usize)?;
         }
@@ -140,8 +141,8 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // The socket is registered after the connect. Over loopback, the connection is established at once. With this
-        // order, the first wait reports the connection without an additional wake-up.
+        // The socket is registered after the connect. Over loopback, the connection is established at once. Because the
+        // socket is registered afterwards, the first wait reports the connection without an additional wake-up.
         self.register(conn, fd, true)
     }
 
@@ -171,7 +172,7 @@ impl Ops for EpollOps {
         let n = fill(&mut self.scratch).min(self.scratch.len());
         let sent = match socket::send(fd, &self.scratch[..n]) {
             Ok(sent) if sent == n => {
-                // After each send, the kernel delays acknowledgements again, so the option is set after each send.
+                // After each send, the kernel delays acknowledgements again, so TCP_QUICKACK is set after each send.
                 if self.quick_ack {
                     socket::set_quick_ack(fd, true)?;
                 }
@@ -212,8 +213,8 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket stays open in the handling process. Closing this process's copy of the socket would therefore not
-        // remove the socket's registration in epoll.
+        // The socket stays open in the process that handles connections. Closing this process's copy of the socket
+        // would therefore not remove the socket's registration in epoll.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

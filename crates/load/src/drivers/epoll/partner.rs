@@ -1,5 +1,5 @@
-//! The socketpair between the two processes of two-process S-Clients. Through the socketpair, the establishing process
-//! sends its connections, and messages about each new phase, to the handling process.
+//! The socketpair between the two processes of two-process S-Clients. Through the socketpair, the process that
+//! establishes connections sends them, and messages about each new phase, to the process that handles them.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -14,15 +14,18 @@ use crate::driver::Start;
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
-    /// Free connection numbers. Used only in the handling process, where the driver assigns the connection numbers.
+    /// Free connection numbers. Used only in the process that handles connections, where the driver assigns the
+    /// connection numbers.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
-    /// True while the handling process has no free connection number, so messages may wait in the socketpair.
+    /// True while the process that handles connections has no free connection number, so messages may wait in the
+    /// socketpair.
     pub(super) behind: bool,
     pub(super) message: Rc<Cell<PartnerMessage>>,
 }
 
-/// Latest message about a phase from the establishing process. `gone` is true if the establishing process has ended.
+/// Latest message about a phase from the process that establishes connections. `gone` is true if the process that
+/// establishes connections has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PartnerMessage {
     pub(crate) phase: Phase,
@@ -44,17 +47,17 @@ fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE_BYTES] {
 }
 
 impl Partner {
-    /// Creates the link of the establishing process, which passes connections to the handling process.
+    /// Creates the link of the process that establishes connections and passes them to the other process.
     pub(super) fn establishing(end: OwnedFd) -> Self {
         Self { end, free: Vec::new(), handles: false, behind: false, message: Rc::default() }
     }
 
-    /// Creates the link of the handling process, which has `capacity` connection numbers.
+    /// Creates the link of the process that handles connections, which has `capacity` connection numbers.
     pub(super) fn handling(end: OwnedFd, capacity: u32) -> Self {
         Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, message: Rc::default() }
     }
 
-    /// Returns the cell that holds the latest message about a phase from the establishing process.
+    /// Returns the cell that holds the latest message about a phase from the process that establishes connections.
     pub(super) fn message(&self) -> Rc<Cell<PartnerMessage>> {
         Rc::clone(&self.message)
     }
@@ -63,7 +66,7 @@ impl Partner {
         self.behind
     }
 
-    /// Frees the number of a closed connection, in the handling process.
+    /// Frees the number of a closed connection, in the process that handles connections.
     #[inline]
     pub(super) fn give_back(&mut self, conn: u32) {
         if self.handles {
@@ -79,8 +82,8 @@ impl Partner {
         if self.handles {
             return;
         }
-        // Messages about phases are rare and must arrive. While the handling process is behind, sending is therefore
-        // repeated until it succeeds.
+        // Messages about phases are rare and must arrive. While the process that handles connections is behind, sending
+        // is therefore repeated until it succeeds.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

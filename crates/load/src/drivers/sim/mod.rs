@@ -44,7 +44,8 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObs
     Ok((part, SimObservations { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
 
-/// Runs a load plan with `io = "sim"`, that is, with the default simulated server. The run takes hardly any real time.
+/// Runs a load plan with `io = "sim"`, that is, with the default simulated server. The simulated load takes hardly any
+/// real time.
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();

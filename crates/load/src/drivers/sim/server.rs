@@ -3,7 +3,7 @@
 /// Distribution of the service time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Service {
-    /// Each service takes exactly the mean time.
+    /// Each request takes exactly the mean service time.
     Constant,
     /// Service times are exponentially distributed.
     #[default]
@@ -15,7 +15,7 @@ pub enum Service {
 pub struct TokenBucket {
     /// Number of tokens added per second.
     pub rate: u32,
-    /// Maximum number of tokens in the bucket of the rate limiter. The bucket is full at the start.
+    /// Maximum number of tokens in the bucket of the rate limiter. The token bucket is full at the start.
     pub burst: u32,
 }
 
@@ -25,10 +25,11 @@ pub enum SilentClose {
     /// With the last answer.
     #[default]
     AtOnce,
-    /// After the last answer, at a random time with this mean, nanoseconds. The times are exponentially distributed. If
-    /// a request arrives before the close, the client gets a reset.
+    /// After the last answer, at a random time with this mean, nanoseconds. The times until the close are exponentially
+    /// distributed. If a request arrives before the close, the client gets a reset.
     Later(u64),
-    /// When the next request arrives, as a server does that reads the request and fails. The client gets a reset.
+    /// When the next request arrives, as a server does that reads the request and fails. The client's connection is
+    /// then reset.
     AtNextRequest,
 }
 

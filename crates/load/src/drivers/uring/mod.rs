@@ -166,7 +166,7 @@ impl Driver for UringDriver {
 impl Drop for UringDriver {
     /// Waits for connections that are still closing, several at a time. If the ring were closed at once, the kernel
     /// would search a list of all operations for each connection. In a short run with 12,000 connections, the kernel's
-    /// searches would take half of the CPU time.
+    /// searches in its list of operations would take half of the CPU time.
     fn drop(&mut self) {
         let until_ns = clock::monotonic_ns() + MAX_SHUTDOWN_NS;
         while self.ops.ending > 0 && self.ops.refresh() < until_ns {
@@ -244,8 +244,8 @@ fn received(
     ops.slots[conn as usize].receiving = cqe.more;
     let generation = ops.slots[conn as usize].generation;
     match (cqe.outcome(), &cqe.buffer) {
-        // The end of the connection is reported after the kernel has said how many bytes the peer has not received.
-        // A datagram may be empty, and a socket for datagrams has no end.
+        // The end of the connection is reported after the kernel has said how many bytes the peer has not received. An
+        // empty read is an empty datagram, because a socket for datagrams reports no end of the data.
         (Ok(0), _) if ops.datagrams => {}
         (Ok(n), Some(id)) if ops.datagrams => {
             let bytes = buffers.bytes(id, n as usize);

@@ -62,8 +62,8 @@ pub(super) struct Slot {
 }
 
 /// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
-/// thread, which looks up the file by its number only when the thread runs. If another file got the number before the
-/// worker thread runs, the kernel would close the sending side of that file instead.
+/// thread, which looks up the file by its number only when the thread runs. If another file got the socket's number
+/// before the worker thread runs, the kernel would close the sending side of that file instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -90,11 +90,11 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Submits the operations socket, options, bind and connect. Of these operations, the kernel reports only the
-    /// connect, or the first one that fails. The operations need not be linked: all except the connect complete in
-    /// order while they are submitted. If the operations were linked, each would be a separate task, and the kernel
-    /// runs only twenty tasks per wait. If an operation of a connect fails, the later operations of this connect fail,
-    /// too. The reports of the later operations are ignored, because the connection has a new generation when they
+    /// Submits the operations socket, options, bind and connect. The kernel reports only the connect, or the first of
+    /// the four operations that fails. The operations need not be linked: all except the connect complete in order
+    /// while they are submitted. If the operations were linked, each would be a separate task, and the kernel runs only
+    /// twenty tasks per wait. If an operation of a connect fails, the later operations of this connect fail, too. The
+    /// reports of operations after the failed one are ignored, because the connection has a new generation when they
     /// arrive.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
@@ -189,8 +189,9 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// The earlier send and this send are passed to the kernel in one call, in order. If the socket's buffer has no
-    /// space for the earlier send, it has none for this send either. The bytes are thus never sent in the wrong order.
+    /// An earlier send and the later send are passed to the kernel in one call, in order. If the socket's buffer has no
+    /// space for the earlier send, it has none for the later send either. The bytes of a connection are thus never sent
+    /// in the wrong order.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;

@@ -79,8 +79,8 @@ fn unowned(holder: u32) -> Round {
     round
 }
 
-/// On a busy machine, the sampler may lose its CPU in the middle of a round. If the lock changes hands in this time,
-/// the round sees no holder.
+/// On a busy machine, the sampler may lose its CPU in the middle of a round. If the lock changes hands while the
+/// sampler is off the CPU, the round sees no holder.
 #[test]
 fn a_round_whose_readings_belong_to_different_moments_does_not_show_that_nobody_holds_the_lock() {
     let torn = |is_torn| {
@@ -203,7 +203,7 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
         Round { connections, ..reading }
     };
     let mut rounds = vec![reading(2.0, 2.0, None), reading(4.0, 2.0, Some("db")), part(reading(3.0, 2.0, None))];
-    // A reading that does not include this peer does not count for the peer's means.
+    // A reading that does not include a peer does not count for the peer's means.
     rounds.push(Round { connections: Some(ConnectionSample::default()), ..locked(1) });
     let peers = profile(&rounds).peers;
     let row = PeerConnections {

@@ -5,8 +5,8 @@ use run::StreamPlan;
 
 use crate::events::EventCounter;
 
-/// Event counters, indexed by request ID. The table stays small, because new requests get the IDs of ended requests.
-/// Counters are never freed.
+/// Event counters, indexed by request ID. The table of counters stays small, because new requests get the IDs of ended
+/// requests. Counters are never freed.
 #[derive(Default)]
 pub(crate) struct BodyEvents {
     plan: Option<StreamPlan>,

@@ -5,8 +5,8 @@ use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Searches, indexed by request ID. The table stays small, because new requests get the IDs of ended requests. Searches
-/// are never freed.
+/// Searches, indexed by request ID. The table of searches stays small, because new requests get the IDs of ended
+/// requests. Searches are never freed.
 #[derive(Debug, Default)]
 pub(crate) struct BodySearches(Vec<Search>);
 

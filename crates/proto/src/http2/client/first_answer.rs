@@ -9,7 +9,7 @@ const MAX_LOCATION_BYTES: usize = 1024;
 /// The first answer of a connection; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct FirstAnswer {
-    /// Maximum number of stored bytes.
+    /// Maximum number of stored bytes of the first answer.
     pub(crate) max_bytes: usize,
     text: Vec<u8>,
     /// The `location` header in the current header block.

@@ -76,8 +76,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Returns an error if the unsent answers have reached their maximum size. This error ends the connection if a
-    /// server sends SETTINGS or PING without end and does not read the answers.
+    /// Returns an error if the unsent answers have reached their maximum size. The returned error ends the connection
+    /// if a server sends SETTINGS or PING without end and does not read the answers.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),
@@ -136,8 +136,8 @@ impl ClientSession {
 
     /// Handles GOAWAY: the server accepts no more requests on this connection. Requests that the server did not process
     /// may be sent again on another connection. The server completes the requests that it has begun to process. If the
-    /// server processed no request at all, the connection counts as refused. Another connection would probably be
-    /// refused at once, too.
+    /// server processed no request at all, the connection counts as refused. A new connection to the server would
+    /// probably be refused at once, too.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;

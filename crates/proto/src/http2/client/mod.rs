@@ -135,7 +135,7 @@ pub struct ClientSession {
     decoder: Decoder,
     /// Content of the last header block.
     last: ResponseHeaders,
-    /// Bytes of the last header block. Empty if another block with the same bytes could have different content.
+    /// Bytes of the last header block. Empty if another header block with the same bytes could have different content.
     last_block: Vec<u8>,
     header_block: HeaderBlock,
     streams: Streams,

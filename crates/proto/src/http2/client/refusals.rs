@@ -4,8 +4,8 @@
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// Maximum number of refusals whose bodies a connection stores at the same time. The bodies of further refusals are not
-/// stored.
+/// Maximum number of refusals whose bodies a connection stores at the same time. The bodies of refusals beyond this
+/// maximum are not stored.
 const MAX_STREAMS: usize = 16;
 
 /// Maximum number of bytes that are stored of the message in gRPC trailers.
@@ -68,7 +68,7 @@ impl Refusals {
         let message = self.call.as_ref().map(|(_, message)| grpc_messages::percent_decoded(message));
         let message = message.filter(|message| !message.is_empty());
         let message = message.map(|message| format!("{:?}", run::visible(&String::from_utf8_lossy(&message))));
-        // If a proxy answers in place of the service, its words are in the body.
+        // If a proxy answers in place of the service, the proxy's words are in the body.
         message.or_else(|| self.last.words())
     }
 

@@ -4,8 +4,8 @@ use super::ENTRY_OVERHEAD;
 use super::primitives::{write_integer, write_string};
 use super::static_table::STATIC_TABLE;
 
-/// Functions that encode the headers of requests in one of the two forms: HPACK of HTTP/2, or QPACK of HTTP/3. Both
-/// encode a value as its length and its bytes, so values need no function here.
+/// Functions that encode the headers of requests in one of the two forms: HPACK of HTTP/2, or QPACK of HTTP/3. HPACK
+/// and QPACK both encode a value as its length and its bytes, so values need no function here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldCoding {
     /// Bytes at the beginning of each header block.
@@ -40,7 +40,7 @@ pub(crate) fn write_name(to: &mut Vec<u8>, name: &str) {
     }
 }
 
-/// Encodes headers as a block that does not change the peer's dynamic table.
+/// Encodes headers as a header block that does not change the peer's dynamic table.
 pub(crate) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     let mut block = Vec::new();
     fields.for_each(|(name, value)| write_field(&mut block, name, value));
@@ -51,23 +51,24 @@ pub(crate) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
 /// blocks of later requests contain only references to the peer's table.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// Block for a peer whose table cannot be used.
+    /// Header block for a peer whose dynamic table cannot be used.
     pub(crate) plain: Vec<u8>,
-    /// Block of the first request on a connection, which puts the headers into the peer's table.
+    /// Header block of the first request on a connection, which puts the headers into the peer's table.
     pub(crate) first: Vec<u8>,
-    /// Block of all later requests on the connection.
+    /// Header block of all later requests on the connection.
     pub(crate) later: Vec<u8>,
     /// Size of the peer's table that `first` and `later` need, bytes.
     pub(crate) table: usize,
 }
 
 impl Blocks {
-    /// Encodes the headers of a request as the three blocks of [`Blocks`]. In `headers`, pseudo-headers must come
-    /// first, and names must be in lower case.
+    /// Encodes the headers of a request as the three header blocks of [`Blocks`]. In `headers`, pseudo-headers must
+    /// come first, and names must be in lower case.
     pub(crate) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
-        // The block begins by setting the size of the peer's table to 0, because the block does not use the table.
-        // Setting the size is necessary only once per connection, but is allowed at the beginning of every block.
+        // The header block begins by setting the size of the peer's table to 0, because the block does not use the
+        // table. Setting the size is necessary only once per connection, but is allowed at the beginning of every
+        // block.
         write_integer(&mut blocks.plain, 0x20, 5, 0);
         let whole = |(name, value): &(String, String)| STATIC_TABLE.iter().position(|s| (s.0, s.1) == (name, value));
         let mut to_keep = headers.iter().filter(|header| whole(header).is_none()).count();

@@ -22,7 +22,8 @@ use static_table::STATIC_TABLE;
 pub(super) const TABLE_BYTES: usize = 4096;
 /// Additional size of each table entry, bytes (RFC 7541, section 4.1).
 pub(crate) const ENTRY_OVERHEAD: usize = 32;
-/// Maximum total size of the decoded headers of one block, bytes. A small block may expand to large headers.
+/// Maximum total size of the decoded headers of one header block, bytes. A small header block may expand to large
+/// headers.
 pub(crate) const MAX_LIST_BYTES: usize = 256 * 1024;
 
 /// A header in the dynamic table: name and value in one buffer.
@@ -46,8 +47,8 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// True if the last block did not change the dynamic table. As long as the table does not change, another block
-    /// with the same bytes has the same content.
+    /// True if the last header block did not change the dynamic table. As long as the table does not change, another
+    /// header block with the same bytes has the same content.
     pub(super) repeatable: bool,
 }
 
@@ -59,13 +60,14 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Decodes a complete block, and calls `each` with its headers.
+    /// Decodes a complete header block, and calls `each` with its headers.
     pub(super) fn decode(&mut self, mut block: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Fault> {
         self.repeatable = true;
         let (mut list, mut begun) = (0, false);
         while let Some(&first) = block.first() {
             if first & 0xe0 == 0x20 {
-                // The peer changes the size of the table, which is allowed only before the first header of a block.
+                // The peer changes the size of the dynamic table, which is allowed only before the first header of a
+                // block.
                 let size = integer(&mut block, 5)?;
                 if begun || size > TABLE_BYTES {
                     return Err(INVALID);

@@ -21,7 +21,8 @@ impl ClientSession {
             let mut stream = link.connection.recv_stream(id);
             let Ok(mut chunks) = stream.read(true) else { return Ok(()) };
             let chunk = chunks.next(usize::MAX);
-            // The bytes leave the window of the connection. The next call of `poll_transmit` tells this to the server.
+            // The read bytes leave the flow-control window of the connection. The next call of `poll_transmit` tells
+            // the server that the window has room again.
             let _ = chunks.finalize();
             match chunk {
                 Ok(Some(chunk)) => self.answer(id, &chunk.bytes)?,
@@ -78,7 +79,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles a piece of a header block. Only blocks that arrive in several pieces are stored.
+    /// Handles a piece of a header block. Only header blocks that arrive in several pieces are stored.
     fn headers(&mut self, at: usize, piece: &Piece<'_>) -> Result<(), Fault> {
         let stored = &mut self.streams[at].block;
         if piece.ends && stored.is_empty() {
@@ -122,7 +123,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Reads a header block. Most blocks have the same bytes as the block before, and are read only once.
+    /// Reads a header block. Most header blocks have the same bytes as the block before, and are read only once.
     fn decode(&mut self, at: usize, block: &[u8]) -> Result<ResponseHeaders, Fault> {
         let captures = &self.requests[usize::from(self.streams[at].item)].capture;
         let mut memory = self.live.as_deref_mut().and_then(|live| live.hears(captures));

@@ -1,9 +1,10 @@
 //! Early data (0-RTT): requests in the first packets of a resumed connection, before the handshake is complete. Sources:
 //! RFC 8446, section 2.3; RFC 9001, section 4.6; RFC 8470 for HTTP.
 //!
-//! QUIC remembers the server's limits of the earlier connection. The settings of HTTP/3 need not be remembered (RFC 9114,
-//! section 7.2.4.2), because no request depends on a setting of the server. A server may reject early data as a whole, and
-//! may answer single requests with status 425 (Too Early). In both cases, the session sends the requests again.
+//! QUIC remembers the server's limits of the earlier connection. The settings of HTTP/3 need not be remembered (RFC
+//! 9114, section 7.2.4.2), because no request depends on a setting of the server. A server may reject early data as a
+//! whole, and may answer single requests with status 425 (Too Early). If the server rejects early data or answers with
+//! status 425, the session sends the requests again.
 
 use super::ClientSession;
 use super::early_requests::may_be_early;

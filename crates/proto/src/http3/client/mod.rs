@@ -57,7 +57,7 @@ pub struct ClientSession {
     decoder: Decoder,
     /// Content of the last header block.
     last: ResponseHeaders,
-    /// Bytes of the last header block. A block with the same bytes has the same content.
+    /// Bytes of the last header block. A header block with the same bytes has the same content.
     last_block: Vec<u8>,
     streams: Vec<Stream>,
     /// Requests that wait for a free stream.
@@ -132,7 +132,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles the end of the handshake. From now on, any request may start.
+    /// Handles the end of the handshake. After the handshake, any request may start.
     fn connected(&mut self) -> Result<(), Fault> {
         self.end_early()?;
         self.resumed = self.link.as_ref().is_some_and(|link| link.certificate.is_none());
@@ -318,7 +318,7 @@ impl Requester for ClientSession {
     }
 
     fn peer_closed(&mut self, _: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
-        // A socket for datagrams has no end.
+        // A socket for datagrams reports no end of the data.
         Ok(Progress::default())
     }
 

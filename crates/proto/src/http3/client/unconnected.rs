@@ -8,8 +8,8 @@ use crate::http2::client::completions::Completions;
 use crate::{Client, Done, Fault, Progress};
 
 impl ClientSession {
-    /// Creates a session with `requests` requests in flight, as after a handshake, but without a connection. Serves to
-    /// test the session with the bytes of a hostile server ([`ClientSession::receive_stream`]).
+    /// Creates a session with `requests` requests in flight, as after a handshake, but without a connection. Tests use
+    /// this function with the bytes of a hostile server ([`ClientSession::receive_stream`]).
     pub fn without_connection(plan: &ClientPlan, requests: u16) -> Self {
         let mut session = plan.session();
         session.connected = true;
@@ -39,9 +39,9 @@ impl ClientSession {
         Ok(completions.progress)
     }
 
-    /// Reads bytes on a stream in one direction, for a session of [`ClientSession::without_connection`]: a control stream,
-    /// a stream of QPACK, or any other. The first bytes say which. `stream` is the number of the stream. `ends` is true if
-    /// the stream ends with these bytes.
+    /// Reads bytes on a stream in one direction, for a session of [`ClientSession::without_connection`]: a control
+    /// stream, a stream of QPACK, or any other. The first bytes of the stream name its kind. `stream` is the number of
+    /// the stream. `ends` is true if the stream ends with these bytes.
     pub fn receive_peer_stream(
         &mut self,
         stream: u16,

@@ -1,18 +1,18 @@
-//! Decoding of headers. Blocks that refer to the dynamic table are refused.
+//! Decoding of headers. Header blocks that refer to the dynamic table are refused.
 
 use super::static_table::STATIC_TABLE;
 use crate::Fault;
 use crate::http2::hpack::primitives::{integer, string_after};
 use crate::http2::hpack::{ENTRY_OVERHEAD, MAX_LIST_BYTES};
 
-/// Fault for a block that cannot be decoded.
+/// Fault for a header block that cannot be decoded.
 pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/3 is wrong (QPACK)");
 
-/// Fault for a block that uses the dynamic table.
+/// Fault for a header block that uses the dynamic table.
 const DYNAMIC: Fault =
     Fault::Malformed("a header block of HTTP/3 uses the dynamic table of QPACK, although its size is 0");
 
-/// Decoder of header blocks. Its buffers are used again for each header.
+/// Decoder of header blocks. The decoder uses its buffers again for each header.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     name: Vec<u8>,
@@ -20,8 +20,8 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Decodes a complete block, and calls `each` with its headers. A block with the same bytes always has the same
-    /// content.
+    /// Decodes a complete header block, and calls `each` with its headers. Header blocks with equal bytes always have
+    /// equal content.
     pub(crate) fn decode(&mut self, mut block: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Fault> {
         skip_prefix(&mut block)?;
         let mut list = 0;
@@ -65,7 +65,7 @@ impl Decoder {
     }
 }
 
-/// Skips the prefix of a block. The required insert count must be 0; the base has no meaning then.
+/// Skips the prefix of a header block. The required insert count must be 0; the base has no meaning then.
 fn skip_prefix(block: &mut &[u8]) -> Result<(), Fault> {
     match block.split_first() {
         Some((0, rest)) => *block = rest,

@@ -4,8 +4,8 @@ use super::static_table::STATIC_TABLE;
 use crate::http2::hpack::primitives::{write_integer, write_string};
 use crate::http2::hpack::{Blocks, FieldCoding};
 
-/// Prefix of each block: the required insert count and the base are 0, because no block uses the dynamic table (RFC
-/// 9204, section 4.5.1).
+/// Prefix of each header block: the required insert count and the base are 0, because no block uses the dynamic table
+/// (RFC 9204, section 4.5.1).
 const PREFIX: &[u8] = &[0, 0];
 
 /// Functions of QPACK (HTTP/3).
@@ -34,7 +34,7 @@ fn write_name(to: &mut Vec<u8>, name: &str) {
     }
 }
 
-/// Encodes the headers of a request. The same block is used for all of its repetitions.
+/// Encodes the headers of a request. All repetitions of a request use the same header block.
 fn blocks(headers: &[(String, String)]) -> Blocks {
     let mut plain = PREFIX.to_vec();
     headers.iter().for_each(|(name, value)| write_field(&mut plain, name, value));

@@ -1,7 +1,8 @@
 //! Header blocks of HTTP/3 (RFC 9204) without the dynamic table: a decoder with limited memory, and an encoder.
 //!
-//! Client and server announce a dynamic table of 0 bytes, so the peer may use only the static table and literals
-//! (RFC 9204, section 3.2.3). A block can then be decoded at once, whatever happens to other streams.
+//! Client and server announce a dynamic table of 0 bytes, so the peer may use only the static table and literals (RFC
+//! 9204, section 3.2.3). Without a dynamic table, a header block can be decoded at once, whatever happens to other
+//! streams.
 
 mod decode;
 mod encode;

@@ -15,7 +15,7 @@ fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
     all.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
 }
 
-/// Appendix B.1 of RFC 9204: a block that uses only the static table.
+/// Appendix B.1 of RFC 9204: a header block that uses only the static table.
 #[test]
 fn the_example_of_the_standard_is_read_and_written() {
     let block = b"\0\0\x51\x0b/index.html";
@@ -24,7 +24,7 @@ fn the_example_of_the_standard_is_read_and_written() {
     assert_eq!((QPACK.blocks)(&headers).plain, block);
 }
 
-/// Appendices B.2 to B.4 of RFC 9204: blocks that need the dynamic table, which was announced with 0 bytes.
+/// Appendices B.2 to B.4 of RFC 9204: header blocks that need the dynamic table, which was announced with 0 bytes.
 #[test]
 fn blocks_that_need_the_dynamic_table_are_refused() {
     for block in

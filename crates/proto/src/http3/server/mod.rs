@@ -37,11 +37,11 @@ impl ServerPlan {
 pub struct ServerCounts {
     /// Number of connections whose handshake was completed.
     pub opened: u64,
-    /// Number of these connections that have ended.
+    /// Number of connections with a completed handshake that have ended.
     pub closed: u64,
-    /// Number of these connections that have ended because the client violated the protocol.
+    /// Number of connections with a completed handshake that have ended because the client violated the protocol.
     pub faults: u64,
-    /// Number of these connections that have ended because the client was silent.
+    /// Number of connections with a completed handshake that have ended because the client was silent.
     pub silent: u64,
     /// Number of completed requests.
     pub requests: u64,

@@ -73,7 +73,8 @@ impl RequestStream {
             let mut stream = connection.recv_stream(self.id);
             let Ok(mut chunks) = stream.read(true) else { return Ok(true) };
             let chunk = chunks.next(usize::MAX);
-            // The bytes leave the window of the connection. The next call of `poll_transmit` tells this to the client.
+            // The read bytes leave the flow-control window of the connection. The next call of `poll_transmit` tells
+            // the client that the window has room again.
             let _ = chunks.finalize();
             match chunk {
                 Ok(Some(chunk)) => self.arrived(&chunk.bytes, reading)?,
@@ -83,7 +84,7 @@ impl RequestStream {
                     self.answer(reading);
                     return Ok(true);
                 }
-                // The request has no headers, or its body is not as long as they say (section 4.1.2).
+                // The request has no headers, or its body is not as long as the headers say (section 4.1.2).
                 Ok(None) | Err(ReadError::Reset(_)) => {
                     self.refuse(connection);
                     return Ok(false);
@@ -99,7 +100,7 @@ impl RequestStream {
 
     /// Resets the stream of a malformed request.
     fn refuse(&self, connection: &mut Connection) {
-        // The only errors are those of a stream that has ended already.
+        // An error here means only that the stream has ended already.
         let _ = connection.recv_stream(self.id).stop(VarInt::from_u32(MESSAGE_ERROR as u32));
         let _ = connection.send_stream(self.id).reset(VarInt::from_u32(MESSAGE_ERROR as u32));
     }
@@ -122,7 +123,7 @@ impl RequestStream {
         Ok(())
     }
 
-    /// Handles a piece of a header block. Only blocks that arrive in several pieces are stored.
+    /// Handles a piece of a header block. Only header blocks that arrive in several pieces are stored.
     fn headers<S: Site>(&mut self, piece: &Piece<'_>, reading: &mut Reading<'_, S>) -> Result<(), Fault> {
         if self.has_trailers {
             return Err(UNEXPECTED);

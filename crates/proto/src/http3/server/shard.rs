@@ -18,10 +18,10 @@ use crate::http2::request_headers::RequestHeaders;
 use crate::http3::qpack::Decoder;
 use crate::quic::{instant, monotonic_ns};
 
-/// Maximum number of connections of a shard. Further ones are refused.
+/// Maximum number of connections of a shard. Connections beyond this maximum are refused.
 const MAX_CONNECTIONS: usize = 100_000;
-/// Maximum number of answers of the endpoint itself that wait to be sent, such as a refusal. Further ones are dropped;
-/// a client then sends its datagram again.
+/// Maximum number of answers of the endpoint itself that wait to be sent, such as a refusal. Answers beyond this
+/// maximum are dropped; a client then sends its datagram again.
 const MAX_REPLIES: usize = 256;
 
 /// All connections of one UDP socket. The caller tells the time in nanoseconds of any monotonic clock.
@@ -185,8 +185,8 @@ impl<S: Site> ServerShard<S> {
     }
 
     /// Sends all datagrams that may be sent now. The function `send` gets bytes, the size of the datagrams in them, and
-    /// the address; it returns false if the socket takes nothing at the moment. Returns false in this case, and the
-    /// caller calls again when the socket takes more.
+    /// the address; it returns false if the socket takes nothing at the moment. Returns false if `send` returned false;
+    /// the caller calls again when the socket takes more.
     pub fn send(&mut self, now_ns: u64, send: &mut dyn FnMut(&[u8], usize, SocketAddr) -> bool) -> bool {
         let now = instant(now_ns);
         while let Some((bytes, to)) = self.replies.front() {

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Timers of connections, by number. The heap may have outdated entries: a timer that was moved to a later time keeps
-/// its earlier entry, and [`Timers::pop_due`] returns the connection too early. The caller then sets the timer again.
+/// its earlier entry, and [`Timers::pop_due`] returns the connection too early. If a connection was returned too early,
+/// the caller sets the timer again.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(u64, usize)>>,
@@ -36,7 +37,7 @@ impl Timers {
             return None;
         }
         self.heap.pop();
-        // An entry that a later, earlier one has replaced must not end the newer entry.
+        // An entry that was replaced by an entry for an earlier time must not end the newer entry.
         if self.entries[connection] == at_ns {
             self.entries[connection] = u64::MAX;
         }

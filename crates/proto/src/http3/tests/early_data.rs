@@ -114,7 +114,7 @@ fn a_request_that_came_too_early_is_sent_again() {
     assert!(pair.now_ns - begin_ns >= 4 * DELAY_NS, "the repetition takes a second round trip");
     assert_eq!(pair.client.take_early_data(), EarlyData { handshakes: 1, requests: 3, resent: 2 });
     assert_eq!(pair.server.take_counts().requests, 5);
-    // After the handshake, status 425 is an answer like any other, and so it is if the user expects it.
+    // Status 425 is an answer like any other after the handshake, or if the user expects status 425.
     pair.server = server(&config, 0);
     let expects = resuming(HttpPlan { expect_status: Some(425), ..HttpPlan::default() });
     let mut pair = second_connection(&expects, &config);
@@ -125,7 +125,8 @@ fn a_request_that_came_too_early_is_sent_again() {
     assert_eq!(pair.client.take_early_data(), EarlyData { handshakes: 1, requests: 1, resent: 0 });
 }
 
-/// RFC 8470, section 4: an attacker may send early data again, so it must not have requests that change something.
+/// RFC 8470, section 4: an attacker may send early data again, so early data must not contain requests that change
+/// something.
 #[test]
 fn requests_with_unsafe_methods_wait_for_the_handshake() {
     let config = config();

@@ -31,7 +31,7 @@ impl Exchange {
         Self { client, server, now_ns: BEGIN_NS, done: Vec::new(), fault: None, progress }
     }
 
-    /// Completes the handshake. The server then has no control stream.
+    /// Completes the handshake. After this call, the server has no control stream.
     pub(super) fn without_control_stream() -> Self {
         let mut exchange = Self::before_handshake(HttpPlan::default());
         exchange.settle();
@@ -76,8 +76,8 @@ impl Exchange {
         }
     }
 
-    /// Returns the streams that the client reset, in the order of their IDs, with its error codes. Reads the requests
-    /// for this, if they were not read so far.
+    /// Returns the streams that the client reset, in the order of their IDs, with its error codes. First reads the
+    /// requests, if they were not read so far.
     pub(super) fn reset(&mut self) -> Vec<(StreamId, u64)> {
         self.server.read_requests();
         self.server.reset.sort_unstable();

@@ -29,7 +29,7 @@ fn outcomes(http: HttpPlan, answers: &[Vec<u8>], piece: usize) -> Vec<(u16, Outc
     exchange.done.iter().map(|done| (done.status, done.outcome, done.bytes)).collect()
 }
 
-/// Checks that each answer ends the connection with a fault that has these words, and with this error code.
+/// Checks that each answer ends the connection with a fault whose text contains these words, and with this error code.
 fn check(cases: Vec<(&str, u64, Vec<u8>)>) {
     for (words, code, answer) in cases {
         let act = |server: &mut OddServer, _: StreamId| {
@@ -154,7 +154,7 @@ fn headers_that_are_too_large_end_the_connection() {
 }
 
 /// RFC 9114, section 4.1: a server may answer before it has read the request, and then asks the client to stop. The
-/// client does not discard the answer.
+/// client does not discard an answer that arrives before the request is sent completely.
 #[test]
 fn an_answer_before_the_end_of_the_request_is_complete() {
     let dir = tempfile::tempdir().unwrap();

@@ -143,8 +143,8 @@ fn a_reset_stream_fails_its_request_and_is_named() {
     }
 }
 
-/// A server that does not want the rest of a request should answer it or reset it. If it does neither, the words name
-/// the code.
+/// A server that does not want the rest of a request should answer it or reset it. If the server asks the client to
+/// stop without an answer or a reset, the text of the failure names the error code.
 #[test]
 fn stop_sending_stops_a_request_and_is_named() {
     let dir = tempfile::tempdir().unwrap();

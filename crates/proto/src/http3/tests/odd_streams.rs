@@ -47,7 +47,8 @@ fn unknown_streams_frames_and_settings_are_ignored() {
     assert_eq!(exchange.stopped(), stopped, "reading is given up with H3_STREAM_CREATION_ERROR");
 }
 
-/// The client permits 16 streams at a time. Streams that it refuses to read must not use up this number.
+/// The client permits 16 streams at a time. Streams that the client refuses to read must not use up the number of
+/// permitted streams.
 #[test]
 fn any_number_of_unknown_streams_is_ignored_one_after_the_other() {
     let (mut exchange, _) = Exchange::with(HttpPlan::default());
@@ -65,14 +66,14 @@ fn any_number_of_unknown_streams_is_ignored_one_after_the_other() {
     assert_eq!((exchange.fault, exchange.done.len()), (None, 1));
 }
 
-/// A server may open no stream in both directions (RFC 9114, section 6.1).
+/// A server may open no bidirectional stream (RFC 9114, section 6.1).
 #[test]
 fn servers_may_open_no_stream_for_requests() {
     let (mut exchange, _) = Exchange::with(HttpPlan::default());
     assert_eq!(exchange.server.connection().streams().open(quinn_proto::Dir::Bi), None);
 }
 
-/// What the server does. The second argument is its control stream.
+/// What the server does. The second argument is the server's control stream.
 type Act = Box<dyn FnOnce(&mut OddServer, StreamId)>;
 
 /// Runs each case, and checks words of the fault and the error code.

@@ -18,7 +18,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     pieces: VecDeque<Vec<u8>>,
-    /// True if no more pieces will be added.
+    /// True if no more pieces of answers will be added to the queue.
     ended: bool,
     /// True if the connection is broken and no more pieces will be taken.
     broken: bool,

@@ -164,8 +164,9 @@ impl Pair {
         !self.upload.done() && !self.connecting
     }
 
-    /// Forwards bytes, or continues to close the client's connection. Each side is read at most once per call, so that
-    /// a fast pair does not delay other pairs. Returns `Again` if more bytes can be read or forwarded at once.
+    /// Forwards bytes, or continues to close the client's connection. Each side of the pair is read at most once per
+    /// call, so that a fast pair does not delay other pairs. Returns `Again` if more bytes can be read or forwarded at
+    /// once.
     pub(super) fn turn(&mut self, io: &mut Io) -> Next {
         if self.to_client.flush(&mut self.client).map(|n| io.sent(n)).is_err() {
             return Next::Close;

@@ -77,8 +77,9 @@ impl Pair {
         Ok(Begin::Forwarded)
     }
 
-    /// Takes an unused upstream connection if `may_keep` is true and there is one. If there is no such connection, or
-    /// `may_keep` is false, starts a new connection. Sends the head of the request on the chosen connection.
+    /// Takes an unused upstream connection if `may_keep` is true and there is one. If there is no unused upstream
+    /// connection, or `may_keep` is false, starts a new connection. Sends the head of the request on the chosen
+    /// connection.
     pub(super) fn attach(&mut self, io: &mut Io, may_keep: bool) -> Result<(), Refused> {
         self.to_upstream.clear();
         let kept = if may_keep { io.take_kept() } else { None };

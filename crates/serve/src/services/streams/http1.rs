@@ -20,7 +20,7 @@ enum Phase {
     /// The body of a request, which is skipped.
     Body(u64),
     Chunks(Chunked),
-    /// A request is being answered. Further requests that arrive during this answer wait.
+    /// A request is being answered. Requests that arrive while an answer is being sent wait.
     Answering(Times),
 }
 

@@ -35,7 +35,7 @@ impl StreamPlan {
 
     /// Returns the settings of streams if the option `events` is a number of events; otherwise `None`.
     pub(crate) fn if_asked(options: &Options<'_>) -> Result<Option<Arc<Self>>, ServeError> {
-        // With the model `event`, the option `events` names a backend instead.
+        // With the model `event`, the option `events` names a backend of the event API.
         let is_asked = options.get::<String>("events")?.is_some_and(|events| events.parse::<u64>().is_ok());
         if is_asked { Self::from(options, sys::clock::monotonic_ns).map(Some) } else { Ok(None) }
     }
@@ -45,7 +45,7 @@ impl StreamPlan {
         self.schedule.begin((self.clock)(), self.streams.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the body of a whole stream, and the length of each event. All events have the same length.
+    /// Returns the body of a whole stream, and the length of each event. All events of the stream have the same length.
     pub(crate) fn body(&self) -> (Vec<u8>, usize) {
         let event = |n: u64| match self.lines {
             true => format!("{{\"event\":{n:012}}}\n"),
