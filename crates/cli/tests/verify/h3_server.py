@@ -14,6 +14,7 @@ from aioquic.quic.events import ProtocolNegotiated
 
 folder = sys.argv[1]
 asked = 0
+resettable = 0
 # Sessions that clients may resume, each once.
 sessions = {}
 
@@ -39,16 +40,17 @@ class Server(QuicConnectionProtocol):
         self.transmit()
 
     def answer(self, stream):
-        global asked
+        global asked, resettable
         asked += 1
         self.requests += 1
         self.answered.append(stream)
         path = self.paths.pop(stream)
+        resettable += path == b"/reset"
         if path == b"/goaway" and self.requests == 20:
             self.go_away(stream)
         if path == b"/close" and asked > 1:
             self.close(error_code=0x102, reason_phrase="the disk is full")
-        elif path == b"/reset" and asked % 3 == 0:
+        elif path == b"/reset" and resettable % 3 == 0:
             self._quic.reset_stream(stream, 0x10C)
         else:
             self.http.send_headers(stream, [(b":status", b"200"), (b"x-server", b"aioquic")])

@@ -4,10 +4,8 @@
 
 mod containers;
 mod faults;
-mod lab;
-mod nginx_hosts;
+pub(crate) mod nginx_hosts;
 mod waits;
-mod watch;
 
 use std::process::Command;
 
