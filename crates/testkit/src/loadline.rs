@@ -35,9 +35,10 @@ pub fn served(mut command: Command) -> Running {
     Running::start(command, port, tempfile::tempdir().unwrap())
 }
 
-/// Runs loadline until it ends.
+/// Runs loadline in an empty folder until it ends, so that its runs do not stay in the folder of the test.
 pub fn loadline(binary: &Path, args: &[&str]) -> Output {
-    Command::new(binary).args(args).stdin(Stdio::null()).output().unwrap()
+    let dir = tempfile::tempdir().unwrap();
+    Command::new(binary).args(args).current_dir(dir.path()).stdin(Stdio::null()).output().unwrap()
 }
 
 /// Runs loadline with arguments that it must reject without measuring (exit status 2). Returns its error output.

@@ -1,12 +1,13 @@
 //! Parts of the throughput: the share that each slowed resource explains, and the remainder, which no slowed resource
 //! explains.
 
-use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial};
+use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial, TrialKind};
 
 use super::cpu_limit::count_estimate;
 use super::steadiness::steadiness;
 use super::{Estimates, estimate};
 use crate::Facts;
+use crate::capacity::neighbours::UsualShare;
 use crate::evidence::throttled;
 use crate::generator::load_threads;
 use crate::thresholds::{MOST, THROTTLED};
@@ -39,10 +40,21 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
         Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
     };
     let effects: Vec<Effect> = trial.levers.iter().enumerate().map(effect).collect();
-    (proof.steadiness, proof.elasticities) = (steadiness(trial), parts);
+    (proof.steadiness, proof.elasticities) = (steadiness(trial, disturbed_slots(facts, trial)), parts);
     proof.remainder = Some(found.remainder);
     proof.runner_up.iter_mut().for_each(|next| next.measured = effect_of(&effects, &next.prediction.lever).cloned());
     Some(Ok(effects))
+}
+
+/// Returns a predicate on the numbers of slots: true if other programs took an unusual share of the CPUs in the slot.
+fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> bool + use<> {
+    let load = facts.run.trials.iter().find(|t| t.kind == TrialKind::Proof && t.label == trial.label);
+    let periods = load.map(|load| UsualShare::of(std::iter::once(load)).exceeded(load)).unwrap_or_default();
+    let (begin_s, slot_s) = (load.map_or(0.0, |load| load.measured.window.begin_s), trial.slot_s);
+    move |slot| {
+        let [from_s, to_s] = [slot, slot + 1].map(|slot| begin_s + slot_s * slot as f64);
+        periods.iter().any(|period| period.begin_s < to_s && period.end_s > from_s)
+    }
 }
 
 /// Marks a small share of the generator's CPU as unknown if a CPU quota throttles the generator. The generator's CPU

@@ -24,8 +24,10 @@ const FEWEST: usize = 4;
 /// trial).
 const SURE: f64 = 2.0;
 
-/// Returns the steadiness of the throughput in a trial. Returns `None` if the trial has too few slots.
-pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
+/// Returns the steadiness of the throughput in a trial. Returns `None` if the trial has too few slots. `is_disturbed`
+/// returns true for the number of a slot in which other programs took an unusual share of the CPUs. At the end of the
+/// trial, such slots do not show whether throughput returned.
+pub(super) fn steadiness(trial: &ProofTrial, is_disturbed: impl Fn(usize) -> bool) -> Option<Steadiness> {
     let slots = usable(trial).ok()?;
     let left = left(trial, &slots)?;
     let last_on = slots.iter().rposition(|t| trial.levers.iter().any(|lever| lever.on[*t]))?;
@@ -36,7 +38,8 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     }
     // The first slot after the last slot with a lever is left out, because it still serves requests that queued up in
     // the preceding slot.
-    let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
+    let tail = left.iter().zip(&slots).skip(last_on + 2).filter(|(_, slot)| !is_disturbed(**slot));
+    let back = back(&means, &tail.map(|(left, _)| *left).collect::<Vec<f64>>());
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
@@ -130,14 +133,14 @@ mod tests {
     }
 
     fn doubted(noise: f64, speed: impl Fn(usize) -> f64) -> usize {
-        let of = |seed| steadiness(&trial(seed, noise, &speed)).unwrap();
+        let of = |seed| steadiness(&trial(seed, noise, &speed), |_| false).unwrap();
         (0..SEEDS).filter(|seed| doubt(&of(*seed), None).is_some()).count()
     }
 
     #[test]
     fn throughput_that_returns_raises_no_doubt() {
         let holds = |seed: &u64| {
-            let said = steadiness(&trial(*seed, 0.1, |_| 1.0)).unwrap();
+            let said = steadiness(&trial(*seed, 0.1, |_| 1.0), |_| false).unwrap();
             let back = said.back.unwrap();
             assert!((0.07..0.13).contains(&said.noise), "{said:?}");
             back.low <= 1.0 && back.high >= 1.0 && said.drift.low <= 1.5 && said.drift.high >= 0.67
@@ -151,15 +154,17 @@ mod tests {
     fn throughput_that_does_not_return_is_reported_and_proves_nothing() {
         let stays = |t: usize| if t >= SLOTS - AFTER { 0.7 } else { 1.0 };
         assert!(doubted(0.05, stays) as f64 > 0.95 * SEEDS as f64);
-        let said = doubt(&steadiness(&trial(1, 0.02, stays)).unwrap(), None).unwrap();
+        let said = doubt(&steadiness(&trial(1, 0.02, stays), |_| false).unwrap(), None).unwrap();
         assert!(said.contains("did not return"), "{said}");
+        let disturbed = steadiness(&trial(1, 0.02, stays), |slot| slot >= SLOTS - AFTER).unwrap();
+        assert_eq!((disturbed.is_back, doubt(&disturbed, None)), (None, None), "others took the CPUs at the end");
     }
 
     #[test]
     fn a_server_that_drifts_during_an_experiment_is_reported() {
         let grows = |t: usize| 1.0 + 1.5 * t as f64 / SLOTS as f64;
         assert!(doubted(0.05, grows) as f64 > 0.95 * SEEDS as f64);
-        let said = doubt(&steadiness(&trial(1, 0.02, grows)).unwrap(), None).unwrap();
+        let said = doubt(&steadiness(&trial(1, 0.02, grows), |_| false).unwrap(), None).unwrap();
         assert!(said.contains("drifted during the experiment"), "{said}");
     }
 
@@ -175,7 +180,7 @@ mod tests {
         let width = |all: &[Estimate]| average(&all.iter().map(Estimate::half).collect::<Vec<f64>>());
         let alone: Vec<Estimate> = (0..SEEDS).map(|seed| of(seed, &|_| 1.0)).collect();
         assert!(width(&all) > width(&alone), "{} {}", width(&all), width(&alone));
-        let drift = steadiness(&trial(1, 0.03, begins)).unwrap().drift;
+        let drift = steadiness(&trial(1, 0.03, begins), |_| false).unwrap().drift;
         assert!(drift.high < 0.9, "{drift:?}");
     }
 
@@ -184,6 +189,6 @@ mod tests {
         let mut few = trial(1, 0.02, |_| 1.0);
         few.completed_rate.truncate(30);
         few.levers.iter_mut().for_each(|l| (l.on.truncate(30), l.speed.truncate(30)).0);
-        assert_eq!(steadiness(&few), None);
+        assert_eq!(steadiness(&few, |_| false), None);
     }
 }
