@@ -100,8 +100,8 @@ mod tests {
         assert!(flat.quality.contains("zero"));
     }
 
-    /// The crate `report` draws the law with the formula in `run`, because `report` does not depend on `stats`. The
-    /// formulas of the scalability law in `run` and in `stats` must agree.
+    /// The crate `report` draws the fitted scalability law with a formula in the crate `run`, because `report` does not
+    /// depend on the crate `stats`. The formulas of the scalability law in `run` and in `stats` must agree.
     #[test]
     fn the_drawn_law_is_the_fitted_one() {
         for n in [1.0, 7.0, 300.0] {

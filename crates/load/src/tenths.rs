@@ -38,7 +38,7 @@ impl TenthCounter {
         }
     }
 
-    /// Returns true if there are limits on the response time, so that requests are counted.
+    /// Returns true if requests are counted: only loads with a limit on the response time count them.
     pub(crate) fn counts(&self) -> bool {
         !self.limits_ns.is_empty()
     }

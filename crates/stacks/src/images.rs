@@ -37,8 +37,8 @@ impl Images {
         Self::default()
     }
 
-    /// Returns the CPU time for reading program files and looking up their names so far, nanoseconds. The CPU time
-    /// includes that of all clones of this collection.
+    /// Returns the CPU time spent so far on reading program files and on looking up names of functions in them,
+    /// nanoseconds. The CPU time includes that of all clones of this collection.
     pub fn reading_cpu_ns(&self) -> u64 {
         self.cost.ns()
     }

@@ -95,8 +95,8 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
 
 /// With an open loop, the experiment observes the response time (p50) instead of the throughput. The server must
 /// explain most of the response time, and the generator less than a quarter. The server computes for 1,000 µs per
-/// request. At 300 requests per second, half of the requests find the server idle, so the rest of the median response
-/// time is the time of threads to wake up. No lever slows the waking of threads.
+/// request. At 300 requests per second, at least half of the requests find the server idle. Their median response time
+/// is therefore the planted time, plus the time in which threads wake up. No lever slows the waking of threads.
 #[test]
 fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");

@@ -195,8 +195,8 @@ fn script(commands: &[String]) -> String {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 format!("{command}\nuntil (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
             }
-            // The statuses 1 and 3 are results, not errors: a change for the worse, an exceeded limit, or an undecided
-            // comparison.
+            // Statuses 1 (a change for the worse, or an exceeded limit) and 3 (an undecided comparison) are results,
+            // not errors.
             None => format!("{command}\nstatus=$?; case $status in 0|1|3) ;; *) exit $status;; esac\n"),
         });
     }

@@ -22,7 +22,7 @@ pub(super) struct Times {
     pub(super) inside: Largest,
 }
 
-/// Largest percentiles of some moments.
+/// Largest value of each percentile of the response time among a group of moments.
 pub(super) struct Largest {
     pub(super) p50: Bound,
     pub(super) p99: Bound,

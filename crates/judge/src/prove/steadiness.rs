@@ -25,8 +25,8 @@ const FEWEST: usize = 4;
 const SURE: f64 = 2.0;
 
 /// Returns the steadiness of the throughput in a trial. Returns `None` if the trial has too few slots. `is_disturbed`
-/// returns true for the number of a slot in which other programs took an unusual share of the CPUs. At the end of the
-/// trial, such slots do not show whether throughput returned.
+/// returns true for the number of a slot in which other programs took an unusual share of the CPUs. Disturbed slots at
+/// the end of the trial do not show whether the throughput returned to its earlier level.
 pub(super) fn steadiness(trial: &ProofTrial, is_disturbed: impl Fn(usize) -> bool) -> Option<Steadiness> {
     let slots = usable(trial).ok()?;
     let left = left(trial, &slots)?;

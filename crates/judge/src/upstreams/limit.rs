@@ -122,10 +122,10 @@ impl Work<'_, '_> {
         self.threads.iter().filter(works)
     }
 
-    /// Returns the probability that a lock lets only one thread of the upstream run at a time: the upstream uses about
-    /// one CPU. The CPUs must also have idle time, because a parallel upstream gets only one CPU if other programs use
-    /// the other CPUs. The server must handle about one request at a time, because a parallel upstream may happen to
-    /// use about one CPU.
+    /// Returns the probability that a lock lets only one thread of the upstream run at a time. One sign of such a lock
+    /// is that the upstream uses about one CPU. The CPUs must also have idle time, because a parallel upstream gets
+    /// only one CPU if other programs use the other CPUs. The server must handle about one request at a time, because a
+    /// parallel upstream may happen to use about one CPU.
     fn lock(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
         let takes_turns = self.processes.len() == 1

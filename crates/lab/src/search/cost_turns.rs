@@ -36,8 +36,8 @@ pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
-/// Returns the possible length of the turns, as a share of the planned length. If starting and ending a load test takes
-/// longer than a fifth of a turn, all turns become shorter by the same factor.
+/// Returns the length of the turns that fits into the budget, as a share of the planned length. If starting and ending
+/// a load test takes longer than a fifth of a turn, all turns become shorter by the same factor.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)

@@ -169,7 +169,7 @@ fn a_connection_stays_open_until_its_ticket_has_come() {
     fixture.core.on(&mut fixture.wire, Completion::Datagrams { conn: 0, bytes: b"N", datagram_bytes: 1 });
     assert_eq!((fixture.core.conns[0].state, fixture.wire.closes), (State::Free, 1));
     assert_eq!(fixture.sent().concat(), b"HR\0\0Fl");
-    // A server that sends no ticket is not waited for without end.
+    // If the server sends no ticket, the client does not wait for it forever.
     let second = fixture.wire.current;
     fixture.up();
     fixture.hear_datagram(b"hA\0");

@@ -11,7 +11,7 @@ use crate::core::InFlightRequest;
 pub(super) struct PieceTimes {
     /// Response times, which are also in the record's histogram of all response times.
     response: Hist,
-    /// Times until the first byte. Each time to a first byte starts at the same moment as the response time of its
+    /// Times until the first byte. The time to a first byte is counted from the same moment as the response time of its
     /// request.
     first_byte: Hist,
     /// Times from the send of a request to the last and to the first byte. `None` if these times would equal `response`

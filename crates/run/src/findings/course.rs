@@ -66,8 +66,8 @@ pub struct CoursePart {
     /// Limit that this part broke; absent if it broke none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breach: Option<Breach>,
-    /// True if it is unknown whether this part met the objective. The reason is a limited figure that was not measured,
-    /// or failed requests near the edge of the part that may belong to a neighbouring part.
+    /// True if it is unknown whether this part met the objective. Either a figure that the objective limits was not
+    /// measured, or requests failed so near to the edge of this part that they may belong to a neighbouring part.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_unknown: bool,
 }

@@ -76,7 +76,8 @@ pub(super) struct Grid {
     priors: Vec<Vec<Vec<f64>>>,
     /// Log likelihood of one draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of each window as one independent draw, if the model predicts exactly the observed share.
+    /// Log likelihood of each window, as one draw that is independent of the other windows, under a model that predicts
+    /// exactly the observed share.
     exact: Vec<f64>,
     /// Number of answers in each window.
     answered: Vec<f64>,

@@ -1,6 +1,6 @@
 //! The forwarder: a thread that moves frames between the hosts of a testbed. The forwarder reads each frame from its
-//! sender, and asks the [`Relay`] (a model of the medium) when the frame arrives. The frame waits in a timer heap until
-//! its arrival time, and then goes to the receiving host.
+//! sender, and asks the [`Relay`] (a model of the medium) for the frame's arrival time. The frame waits in a timer heap
+//! until its arrival time, and then goes to the receiving host.
 //!
 //! The thread forwards frames by their destination address. A multicast or broadcast frame goes to all other hosts, but
 //! takes time on the medium only once.

@@ -343,7 +343,8 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
-    // In an experiment, the levers that test the verdict itself come first, so this test leaves them out.
+    // The levers that test the verdict itself always come first in an experiment, so only the order of the other levers
+    // is checked here.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {

@@ -46,8 +46,8 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
 /// Levers (ways to slow a resource in the experiment) that slow only the client. For the client, the chain shows the
 /// largest share of throughput that any lever in this list explains.
 const CLIENT: &[&str] = &["client-cpu"];
-/// Levers that slow only the server. For the server, the chain shows the largest share of throughput that any lever in
-/// this list explains.
+/// Levers that slow only the server. In the chain of services, the server's share is the largest share of throughput
+/// that any lever in this list explains.
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
 /// Returns the client or the server as a service of the chain.

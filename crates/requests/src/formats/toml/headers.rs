@@ -17,7 +17,8 @@ impl Headers {
 /// Maximum number of characters of a wrong header in an error message.
 const MAX_QUOTED_CHARS: usize = 60;
 
-/// One header in a list: a list of two texts. An error about a header in a list shows how to write the two texts.
+/// One header of a list of headers, written as a list of two texts: the header's name and its value. An error about a
+/// header in a list shows how to write the two texts.
 struct Pair(String, String);
 
 impl<'de> Deserialize<'de> for Pair {

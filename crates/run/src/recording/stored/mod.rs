@@ -1,6 +1,6 @@
-//! Compact representation of a run's recordings in a file. The file contains every name once. The samples of each side
-//! refer to a name by its index, counted from 0. Values are stored as differences, because most counters change little.
-//! Reading the file restores the exact values of all samples.
+//! Compact representation of a run's recordings in a file. The file contains the name of each counter only once. The
+//! samples of each side refer to a name by its index, counted from 0. Values are stored as differences, because most
+//! counters change little. Reading the file restores the exact values of all samples.
 
 mod pack;
 mod samples;

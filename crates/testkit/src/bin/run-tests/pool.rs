@@ -10,8 +10,9 @@ use crate::summary;
 
 /// Minimum share of the CPU time that must be idle before a test is started beyond [`Workers::fewest`].
 const MIN_IDLE_SHARE: f64 = 0.3;
-/// Time over which the idle share of the CPUs is measured. Also the time between two starts beyond [`Workers::fewest`],
-/// so that the second start takes into account the CPU time of the test that was started first.
+/// Time over which the idle share of the CPUs is measured. While more than [`Workers::fewest`] tests run, this is also
+/// the minimum time between the starts of two tests, so that the CPU time of the first is measured before the second
+/// starts.
 const MEASURE: Duration = Duration::from_secs(1);
 
 /// Numbers of tests that run at the same time.
