@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "experiment {} does not compare I/O models: leave --model out",
             args.name
         );
-        plan.lab.insert("models".into(), args.model.clone().into());
+        set(&mut plan, "models", args.model.clone().into());
     }
     args.repeat.apply(&mut plan);
     output::catch_interrupts();
