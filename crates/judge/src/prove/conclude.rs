@@ -55,7 +55,7 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
     parts::add_untried_generator(facts, proof);
     parts::add_others(proof);
     let turns = own_turns(proof, verdict);
-    let more = (more_load(proof), more_sources(proof, turns.as_ref()));
+    let more = (more_load(facts, proof), more_sources(proof, turns.as_ref()));
     let nothing_tested = turns.is_none() && more == (MoreLoad::NotTested, MoreSources::NotTested);
     let effects = match slots {
         Some(Ok(effects)) => effects,
@@ -101,7 +101,7 @@ impl<'a> Experiment<'a> {
         let lever = suspect(proof, verdict).map(|suspect| suspect.lever);
         let rival = largest(proof).filter(|found| found != REMAINDER && Some(found.as_str()) != lever);
         let signs = CpuSigns::of(facts, proof);
-        let excluded = excluded(proof, turns.as_ref());
+        let excluded = excluded(facts, proof, turns.as_ref());
         let other = other_cause(facts, verdict, &excluded);
         let doubt = doubts(facts, proof, effects);
         let own = own(proof, effects, verdict, turns.as_ref());

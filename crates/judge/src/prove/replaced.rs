@@ -7,6 +7,7 @@ use super::suspects::{SUSPECTS, acts_on, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence, sources_evidence};
 use crate::number::{duration, rate};
 use crate::rules::RULES;
+use crate::single::server_of;
 use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
@@ -90,10 +91,11 @@ pub(super) fn of_cpu(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, sign
 /// Returns the verdict that nothing is saturated, because a larger load raised throughput.
 pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
     let mut found = named(facts, argued, proof, ("not-saturated", SUPPORTED));
-    let client = facts.client();
     let time_us = facts.decisive.map(|trial| trial.latency_us.mean).filter(|us| *us > 0.0);
     let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
-    let trip_us = client.and_then(|view| view.value("connection.rtt"));
+    // The smoothed round-trip time of TCP would contain the server's work: a server acknowledges a request with its answer.
+    let views = [facts.decisive.and_then(server_of), facts.client()];
+    let trip_us = views.into_iter().flatten().find_map(|view| view.value("connection.min_rtt"));
     let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
         let trip = trip_us.filter(|trip| *trip >= TRIP_SHARE * us);
         let distance = trip.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));

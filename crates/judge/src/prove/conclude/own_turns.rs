@@ -3,9 +3,11 @@
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 
+use crate::Facts;
 use crate::prove::decision::{MoreLoad, MoreSources};
 use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
+use crate::single::good;
 use crate::thresholds::{EXCLUDED, FLAT};
 
 /// Effect of the verdict's lever in turns, compared with its prediction.
@@ -34,8 +36,15 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
 
 /// Returns the effect of a larger load on throughput. The threshold for "raised" is the minimum growth of throughput
 /// with which a sweep continues. The threshold for "unchanged" is the threshold at which a resource is excluded.
-pub(super) fn more_load(proof: &Proof) -> MoreLoad {
+///
+/// If another load of the run completed more than the larger load, the server's limit is beyond both, so the effect says
+/// nothing about this limit. That happens if the sweep ended early, for example because other programs disturbed it.
+pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
+    let most = facts.search.iter().chain(&facts.spoiled).map(|trial| good(trial)).fold(0.0, f64::max);
+    if facts.decisive.is_some_and(|trial| most > effect.high * good(trial)) {
+        return MoreLoad::Open;
+    }
     match () {
         // A load that is larger by a factor raises throughput by at most this factor. If the interval of the measured
         // effect reaches beyond the square of the load's factor, the effect is too noisy for a decision.

@@ -114,11 +114,11 @@ pub(super) fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
 }
 
 /// Returns the IDs of the bottlenecks that the small effects of their levers exclude.
-pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
+pub(super) fn excluded(facts: &Facts<'_>, proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
     let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
     let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
     let of_slots = small.flat_map(|part| ids_of(&part.lever));
-    let of_load = (more_load(proof) == MoreLoad::Unchanged).then_some("not-saturated");
+    let of_load = (more_load(facts, proof) == MoreLoad::Unchanged).then_some("not-saturated");
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
