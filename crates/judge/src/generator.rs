@@ -81,8 +81,8 @@ impl Load {
         let mean = |of: &dyn Fn(&Task) -> f64| threads.iter().map(of).sum::<f64>() / n;
         let (busy, waited) = (mean(&|t| ran(view, t)), mean(&|t| t.wait.unwrap_or(0.0)));
         let seen = spread(view, threads.first()?.counter, |part| client_busy(&load_threads(facts, part)));
-        let ran = full("time that the generator's threads ran", view, busy).within(seen);
-        let wants = full("time that the generator's threads ran or waited for a CPU", view, busy + waited);
+        let ran = full("time that the generator's threads ran", view.given(), busy).within(seen);
+        let wants = full("time that the generator's threads ran or waited for a CPU", view.given(), busy + waited);
         let delay = delay(facts, view, waited * n);
         Some(Self { threads, ran, wants, waited, delay })
     }

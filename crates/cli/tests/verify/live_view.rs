@@ -220,7 +220,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     terminal.shows(&["completed", "now ", "processes ", "errors     none", "rate 100/s", "q ends the run"]);
     terminal.shows(&["measuring"]);
     // During the load, both client hosts report their CPU use.
-    terminal.shows(&["clients  ", "a ", "b ", "use      client "]);
+    terminal.shows(&["clients  ", "a ", "b ", "processes  client "]);
     terminal.tmux(&["send-keys", "+"]);
     terminal.shows(&["rate 110/s"]);
     terminal.tmux(&["send-keys", "q"]);

@@ -150,7 +150,7 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     // The rule `server-single-thread` covers a full thread. Without counters per thread, the CPU use of a process may
     // hide a full thread.
     let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
-    let room = 1.0 - full("", view, share).chance();
+    let room = 1.0 - full("", view.given(), share).chance();
     if room < HINT || hidden {
         return Err(Verdict::RuledOut(format!(
             "the server was busy: {} of its CPU used, and its busiest thread ran or waited for a CPU {} of the time",

@@ -92,7 +92,7 @@ fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, c
 }
 
 fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
-    let is_full = chance(full("", &cpu.view, used / allowed).log_odds()) >= LIKELY;
+    let is_full = chance(full("", cpu.view.given(), used / allowed).log_odds()) >= LIKELY;
     let (share, used, allowed) = (percent(used / allowed), figure(used), figure(allowed));
     match is_full {
         true => format!("the server's CPU is full: {share} used ({used} of {allowed} CPUs)"),
@@ -147,7 +147,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
         return missing();
     }
     let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
-    let signal = full("busy share of the server's host", view, host.busy / host.online);
+    let signal = full("busy share of the server's host", view.given(), host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
     // If the server is below its limit, other programs may fill the host.
     if probability < HINT || !facts.limited() {

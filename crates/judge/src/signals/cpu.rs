@@ -24,7 +24,7 @@ pub(crate) const WHATEVER: &str = "whatever the load, as if it polled or had oth
 /// Returns the probability that the server has no CPU time left, because its CPUs or one of its threads are full.
 /// Returns `None` if the server's CPU use is unknown.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
-    Some(full("", view, busiest(view)?).chance())
+    Some(full("", view.given(), busiest(view)?).chance())
 }
 
 /// Returns the larger of two utilizations: the utilization of a side's CPUs, and the utilization of its busiest thread
@@ -139,10 +139,14 @@ impl<'a> ServerCpu<'a> {
         let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
         let wants = used.map(|(used, allowed)| {
             let most = busy.unwrap_or(1.0) * allowed;
-            full("CPU time that the server ran or waited for", &view, (used + waited).min(most).max(used) / allowed)
-                .within(spread(&view, "process.cpu", |part| {
-                    Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)
-                }))
+            full(
+                "CPU time that the server ran or waited for",
+                view.given(),
+                (used + waited).min(most).max(used) / allowed,
+            )
+            .within(spread(&view, "process.cpu", |part| {
+                Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)
+            }))
         });
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
         // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs are no sign.
@@ -177,7 +181,8 @@ impl<'a> ServerCpu<'a> {
     /// Returns the busiest thread that is full whatever the load. A thread that is always full polls or has other work,
     /// and hides whether this load fills it.
     pub(crate) fn always_full(&self) -> Option<&Task> {
-        let is_full = |task: &&Task| full("", &self.view, task.busy).chance() >= LIKELY;
+        let given = self.view.given();
+        let is_full = |task: &&Task| full("", given, task.busy).chance() >= LIKELY;
         let is_always = |task: &&Task| self.lighter.task_had_room(task).is_some_and(|room| room < LIKELY);
         self.workers.iter().filter(is_full).find(is_always)
     }
@@ -194,7 +199,7 @@ impl<'a> ServerCpu<'a> {
         let n = working.len() as f64;
         let wants = working.iter().map(|t| t.wants()).sum::<f64>() / n;
         let unmet = working.iter().filter_map(|t| t.wait).sum::<f64>() / (n * wants);
-        let wants = full("", &self.view, wants).log_odds() + self.shift;
+        let wants = full("", self.view.given(), wants).log_odds() + self.shift;
         self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
     }
 

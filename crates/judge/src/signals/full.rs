@@ -4,12 +4,11 @@ use stats::average;
 
 use super::Signal;
 use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH};
-use crate::view::View;
 
-/// Makes a signal from a busy share of CPUs, 0 to 1. The busy share is divided by the share of the time for which the
-/// hypervisor gave the machine these CPUs.
-pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
-    Signal::new(name, share / view.given(), (FULL_MIDDLE, FULL_WIDTH))
+/// Makes a signal from a busy share of CPUs, 0 to 1. The busy share is divided by `given`, the share of the time for
+/// which the hypervisor gave the machine these CPUs ([`View::given`](crate::view::View::given)).
+pub(crate) fn full(name: &'static str, given: f64, share: f64) -> Signal {
+    Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
 /// Makes a signal from the busy share of a thread. `stolen` are the shares of the time that the hypervisor took from

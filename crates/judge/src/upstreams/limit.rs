@@ -68,7 +68,7 @@ impl Work<'_, '_> {
 
     fn own_cpus(&self) -> f64 {
         let Some(share) = self.share() else { return 0.0 };
-        self.of_load(full("", self.view, share).chance(), self.had_room(share))
+        self.of_load(full("", self.view.given(), share).chance(), self.had_room(share))
     }
 
     /// Returns the probability that all programs together fill the upstream's CPUs. On full CPUs, the upstream is the
