@@ -8,8 +8,8 @@ use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED
 use crate::view::View;
 
 /// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.
-/// The threshold of the busy share is lower for a disk that threads nearly always wait for. `stalled` is the share of
-/// the time in which threads waited for disks.
+/// `stalled` is the share of the time in which threads waited for disks. The larger `stalled` is, the lower is the
+/// threshold.
 pub(crate) fn full(load: &Load, stalled: Option<f64>) -> Signal {
     let awaited = stalled.map_or(0.0, |share| ((share - DISK_STALLED) / (DISK_AWAITED - DISK_STALLED)).clamp(0.0, 1.0));
     let threshold = DISK_FULL - awaited * (DISK_FULL - DISK_FULL_AWAITED);

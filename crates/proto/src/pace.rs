@@ -1,6 +1,7 @@
 //! Times at which the events of a body may be sent.
 
-/// Times at which the events of a streamed answer may be sent. All events of a streamed answer have the same length.
+/// Schedule of a streamed answer: the earliest time at which each event may be sent. All events of the answer have the
+/// same length.
 #[derive(Clone, Debug)]
 pub struct Pace {
     /// Time of each event in ascending order, in nanoseconds of the clock `clock`.

@@ -17,8 +17,8 @@ use crate::student::two_sided;
 /// values that differ from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's significance level of 0.001 finds as many true changes, but
-/// three times as many false changes (simulated in `tests/change_points.rs`). Hunter's significance level is not strict
-/// enough, because a change is tested at the split with the largest difference.
+/// three times as many false changes (simulated in `tests/change_points.rs`). A stricter level is needed because the
+/// test is made at the split with the largest difference, where even a series without a change often looks changed.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;

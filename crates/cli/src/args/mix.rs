@@ -267,8 +267,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
             "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // The number of random arrivals may exceed its mean, so the check adds five standard deviations. The test request
-    // before the load uses a row of the data, too.
+    // The number of random arrivals may exceed its mean, so the check adds five standard deviations. One more row is
+    // needed for the test request, which is sent before the load.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(

@@ -1,5 +1,5 @@
-//! The vertical axis of a chart. The axis is linear from 0, or logarithmic. The axis has labels, and a line for the
-//! limit on the shown figure.
+//! Vertical axis of a chart in the live view. Its scale is linear from 0, or logarithmic. If the objective limits the
+//! figure that the chart shows, a line marks the limit.
 
 use report::{Unit, quantity};
 

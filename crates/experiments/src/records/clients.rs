@@ -73,7 +73,8 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Limits the number of clients to the number of client hosts. If there are too few client hosts, adds a note.
+/// Returns the number of clients that can run, one on each client host: `clients`, or fewer if there are not enough
+/// hosts. If there are not enough hosts, adds a note to the run.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {

@@ -7,8 +7,8 @@ use super::seen::Seen;
 use crate::number::duration;
 use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
-/// Sets the interval of every figure of a `what-if` answer. `other` is the answer of a second queueing network that
-/// also fits the run. Each interval also includes the value of the figure in `other`.
+/// Sets the interval of every figure of a `what-if` answer. A second queueing network may fit the run as well. `other`
+/// is its answer, and each interval is made wide enough to include the value of the same figure in `other`.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, other: Option<&WhatIf>) {
     let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| {
         let found = widened(drawn.iter().filter_map(figure), value, seen);

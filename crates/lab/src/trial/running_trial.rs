@@ -92,7 +92,7 @@ impl<'w> RunningTrial<'w> {
 
     /// Waits until the test in crate `judge` finds the completed rate steady, but no longer than the plan's maximum
     /// warm-up. If connections open at a limited rate, all requested connections (`asked`) must be established, too. If
-    /// the load began late in the budget, the maximum warm-up is shorter.
+    /// too little of the time budget is left, the maximum warm-up is shortened, so that the measurement still fits.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);

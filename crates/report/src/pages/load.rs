@@ -35,9 +35,9 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.is_none().then(|| completed(run, trial, outcome));
     let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
-    // The answer section contains no advice if the cause is unknown although the server was observed, requests
-    // succeeded, and the limit on errors was met. If the answer section contains no advice, `end_of_answer` recommends
-    // a command.
+    // The answer section usually contains advice. It contains none if all of these hold: the cause is unknown, the
+    // server was observed, requests succeeded, and the limit on errors was met. Then `end_of_answer` recommends a
+    // command instead.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];

@@ -54,8 +54,8 @@ pub struct CoursePart {
     /// cover the whole part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. If
-    /// `p99_at_least` is true, `p99_us` is the largest of the known percentiles, so it is a lower bound.
+    /// True if the 99th percentile is unknown for some period in this part, because answers are missing. Then `p99_us`
+    /// is only a lower bound: the largest 99th percentile of the periods for which it is known.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1. The requests of the first and the last tenth of a second of a part are left

@@ -51,11 +51,11 @@ pub(crate) fn write_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>)
 /// blocks of later requests contain only references to the peer's table.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// Header block for a peer whose dynamic table cannot be used.
+    /// Encoded headers of a request (header block) to a peer whose dynamic table cannot be used.
     pub(crate) plain: Vec<u8>,
-    /// Header block of the first request on a connection, which puts the headers into the peer's table.
+    /// Encoded headers of the first request on a connection, which put the headers into the peer's table.
     pub(crate) first: Vec<u8>,
-    /// Header block of all later requests on the connection.
+    /// Encoded headers of each later request on the connection, which refer to the peer's table.
     pub(crate) later: Vec<u8>,
     /// Size of the peer's table that `first` and `later` need, bytes.
     pub(crate) table: usize,
