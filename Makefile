@@ -48,8 +48,8 @@ test: lint dist
 	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics >target/tests.json
 	target/debug/run-tests --since $(STARTED_S) --skip $(LONG_TESTS) target/tests.json paths
 
-# Everything else, live: tests that measure run one at a time, all others side by side. So do those that measure, but leave the CPUs
-# mostly idle; they run after those that do not measure. Run it before you call a change done.
+# Everything else, live: tests that measure run one at a time, all others side by side. So do those that measure, but whose checks
+# hold while a few others of them run; they run after those that do not measure. Run it before you call a change done.
 verify: test
 	scripts/install-needs verify
 	cargo test --workspace --locked --no-run --message-format=json-render-diagnostics --features loadline/verify \

@@ -84,7 +84,7 @@ fn four_times_the_columns_take_no_sixteen_times_the_time() {
     let plants: [(&str, Plant); 4] =
         [("processes", processes), ("threads", threads), ("counters", unknown_counters), ("absences", absences)];
     for (what, plant) in plants {
-        let [few, many] = [2_000, 8_000].map(|n| text_of(plant, n));
+        let [few, many] = [4_000, 16_000].map(|n| text_of(plant, n));
         let of = |text: &str| time(|| parse_run("run.json", text).unwrap());
         let (ratio, both) = ratio(|| of(&few), || of(&many));
         assert!(ratio < 8.0, "{what}: four times as many took {ratio:.1} times as long ({both})");

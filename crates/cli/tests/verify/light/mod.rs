@@ -1,5 +1,5 @@
-//! Tests that measure, but leave the CPUs mostly idle. They run after the tests that measure nothing, and only a few of
-//! them run at the same time.
+//! Tests that measure, but whose checks hold if a few others of them run at the same time. They run after the tests that
+//! measure nothing.
 
 mod hosts_lab;
 mod hosts_watch;

@@ -12,7 +12,7 @@ const MAX_TEST_S: &str = "300";
 /// Exit status of the program `timeout` after it has killed a test.
 const TIMED_OUT: i32 = 124;
 
-/// Name of the modules whose tests measure, but leave the CPUs mostly idle.
+/// Name of the modules whose tests measure, but whose checks hold while a few others of them run.
 const LIGHT_MODULE: &str = "light";
 
 /// A test to run.

@@ -7,8 +7,8 @@
 //! The tests of the targets after `--skip` are not run. All other tests run in three groups, one group after the other:
 //!
 //! 1. Tests that measure nothing run side by side.
-//! 2. Tests that measure, but leave the CPUs mostly idle, run side by side, too. The mostly idle tests are the tests of
-//!    the targets after `--light`, and those of modules `light` of each TARGET.
+//! 2. Tests that measure, but whose checks hold while a few others of them run, run side by side, too. These are the
+//!    tests of the targets after `--light`, and those of modules `light`.
 //! 3. All other tests of each TARGET measure, and run one at a time.
 //!
 //! In group 1, several tests run on each CPU, because most tests wait for timers. In group 2, only one test per CPU runs
@@ -37,7 +37,7 @@ const TESTS_PER_CPU: usize = 2;
 /// Maximum number of tests of group 1 that run at the same time, per CPU, while the CPUs are partly idle.
 const MAX_TESTS_PER_CPU: usize = 4;
 /// Maximum number of tests of group 2 that run at the same time, per CPU, while the CPUs are partly idle. With three
-/// per CPU, they changed each other's results: 12 of 68 failed on two CPUs.
+/// per CPU, they changed each other's results: 16 of 68 failed on two CPUs.
 const MAX_LIGHT_TESTS_PER_CPU: usize = 2;
 
 fn main() -> ExitCode {
