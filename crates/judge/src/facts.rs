@@ -8,9 +8,9 @@ use crate::lighter::LighterLoads;
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
-use crate::single::{clients, closed, good, good_bytes, server_of, several_sizes, sides_of};
+use crate::single::{clients, closed, good, good_bytes, keeps_up, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, lightest, plateau, sweep, top};
-use crate::thresholds::{ALL_ANSWERED, OTHERS_USE};
+use crate::thresholds::OTHERS_USE;
 use crate::view::View;
 
 /// A run, prepared for the rules.
@@ -62,10 +62,7 @@ pub struct Facts<'a> {
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
-    let by_load = |t: &&'a Trial| {
-        let kept_up = t.rates.completed_rate >= ALL_ANSWERED * t.rates.offered_rate;
-        !(kept_up && always.is_some() && kind(t) == always)
-    };
+    let by_load = |t: &&'a Trial| !(keeps_up(t) && always.is_some() && kind(t) == always);
     let asked = |t: &Trial| match t.intensity {
         Intensity::Open { rate, .. } => rate,
         _ => t.rates.offered_rate,
@@ -93,13 +90,10 @@ impl<'a> Facts<'a> {
         let stretch = FailedStretch::of(run);
         // The search repeated the steps that other programs spoiled, so these steps are left out.
         let usual = UsualShare::of(run.trials.iter());
-        let is_sound = |t: &Trial| {
-            t.broken().is_none() && !usual.spoils(t) && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t))
-        };
-        let sound: Vec<&Trial> = completed.iter().copied().filter(|t| is_sound(t)).collect();
-        let is_left_out = |t: &Trial| t.broken().is_none() && usual.spoils(t) && !sound.is_empty();
-        let spoiled = completed.iter().copied().filter(|t| is_left_out(t)).collect();
-        let alive = if sound.is_empty() { &completed } else { &sound };
+        let unbroken = completed.iter().copied().filter(|t| t.broken().is_none());
+        let (spoiled, mut sound): (Vec<&Trial>, Vec<&Trial>) = unbroken.partition(|t| usual.spoils(t));
+        sound.retain(|t| stretch.as_ref().is_none_or(|stretch| !stretch.holds(t)));
+        let (alive, spoiled) = if sound.is_empty() { (&completed, Vec::new()) } else { (&sound, spoiled) };
         let alive = || alive.iter().copied();
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());

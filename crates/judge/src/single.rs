@@ -3,7 +3,7 @@
 use run::{Intensity, Run, Tally, Trial};
 
 use crate::number::{positive, ratio};
-use crate::thresholds::MOST_FAIL;
+use crate::thresholds::{ALL_ANSWERED, MOST_FAIL};
 use crate::view::View;
 
 /// Returns the number of clients of a trial: connections times requests in flight on each. If the load does not set the
@@ -119,6 +119,11 @@ pub(crate) fn several_sizes(run: &Run) -> bool {
     sizes.sort_unstable();
     sizes.dedup();
     known == run.trials.len() && sizes.len() > 1 && sizes.len() == known
+}
+
+/// Returns true if an open loop completed nearly all of its offered rate.
+pub(crate) fn keeps_up(trial: &Trial) -> bool {
+    trial.rates.completed_rate >= ALL_ANSWERED * trial.rates.offered_rate
 }
 
 /// Returns the server's side of a trial.

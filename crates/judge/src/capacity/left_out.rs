@@ -52,7 +52,7 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
         return ExcludedTime::default();
     }
     let window = trial.measured.window;
-    let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
+    let pauses = harmful(trial, strictest).filter(|p| p.overlaps(window)).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
     // If no other program took too much CPU time during the load, only pauses can have disturbed the window. Without a
     // pause in the window, the disturbance is a backlog that a pause before the window left, so one pause is counted.

@@ -53,25 +53,29 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     fn by(facts: &'f Facts<'a>, rate_of: fn(&Trial) -> f64) -> Self {
         let failed_at = facts.failing.map(|t| t.rates.offered_rate).filter(|r| r.is_finite());
-        let below: Vec<&Trial> =
-            facts.sweep.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f)).collect();
+        let below = |steps: &[&'a Trial]| -> Vec<&'a Trial> {
+            steps.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f)).collect()
+        };
         let lone = lone(facts);
         let best = |trials: &[&'a Trial]| best(facts, trials, rate_of);
-        let (open, closed, alone) = (best(&facts.search), best(&below), best(&lone));
-        let below = facts.spoiled.iter().copied().filter(|t| failed_at.is_none_or(|f| good(t) < f));
-        let disturbed = best(&below.collect::<Vec<_>>());
+        let (open, closed, alone) = (best(&facts.search), best(&below(&facts.sweep)), best(&lone));
+        let disturbed = best(&below(&facts.spoiled));
         let all = facts.search.iter().chain(&facts.sweep).chain(&lone).copied().collect();
         Self { facts, open, closed, alone, disturbed, all, rate_of, estimated: None, at_least: false }
     }
 
     pub(super) fn found(&self) -> Option<&'a Trial> {
+        self.undisturbed().or(self.disturbed)
+    }
+
+    fn undisturbed(&self) -> Option<&'a Trial> {
         let all = [self.open, self.closed, self.alone].into_iter().flatten();
-        all.max_by(|a, b| (self.rate_of)(a).total_cmp(&(self.rate_of)(b))).or(self.disturbed)
+        all.max_by(|a, b| (self.rate_of)(a).total_cmp(&(self.rate_of)(b)))
     }
 
     /// Returns true if only disturbed steps met the objective.
     fn is_disturbed(&self) -> bool {
-        self.open.or(self.closed).or(self.alone).is_none() && self.disturbed.is_some()
+        self.undisturbed().is_none() && self.disturbed.is_some()
     }
 
     /// Returns the source of a capacity that is the rate of a closed-loop sweep step. Returns `None` for an estimated
@@ -147,14 +151,7 @@ impl<'f, 'a> Tried<'f, 'a> {
     pub(super) fn method(&self, trial: &Trial, whole: Option<&Pooled>) -> String {
         match (self.found(), whole) {
             (Some(_), Some(p)) => pooled_method(p),
-            (Some(found), None) if self.is_disturbed() => format!(
-                "{} although other programs disturbed the machine: the server can do at least this",
-                if closed(found) {
-                    format!("closed loop with {}", counted(clients(found), "client"))
-                } else {
-                    "open loop".into()
-                }
-            ),
+            (Some(found), None) if self.is_disturbed() => disturbed_method(found),
             (Some(found), None) => method(self.facts, self.open, found, self.closed_loop(false)),
             (None, _) => format!(
                 "even the lowest load that was tried, {} offered, broke a limit; the rate is what it completed",
@@ -201,6 +198,12 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
             facts.run.trials.iter().filter(of_load).collect()
         }
     }
+}
+
+fn disturbed_method(found: &Trial) -> String {
+    let of_clients = || format!("closed loop with {}", counted(clients(found), "client"));
+    let load = if closed(found) { of_clients() } else { "open loop".into() };
+    format!("{load} although other programs disturbed the machine: the server can do at least this")
 }
 
 fn pooled_method(p: &Pooled) -> String {

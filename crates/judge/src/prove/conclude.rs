@@ -101,7 +101,7 @@ impl<'a> Experiment<'a> {
         let lever = suspect(proof, verdict).map(|suspect| suspect.lever);
         let rival = largest(proof).filter(|found| found != REMAINDER && Some(found.as_str()) != lever);
         let signs = CpuSigns::of(facts, proof);
-        let excluded = excluded(facts, proof, turns.as_ref());
+        let excluded = excluded(proof, turns.as_ref(), more_load);
         let other = other_cause(facts, verdict, &excluded);
         let doubt = doubts(facts, proof, effects);
         let own = own(proof, effects, verdict, turns.as_ref());

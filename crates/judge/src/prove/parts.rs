@@ -1,7 +1,9 @@
 //! Parts of the throughput: the share that each slowed resource explains, and the remainder, which no slowed resource
 //! explains.
 
-use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial, TrialKind};
+use run::{
+    CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial, TrialKind, Window,
+};
 
 use super::cpu_limit::count_estimate;
 use super::steadiness::steadiness;
@@ -52,8 +54,8 @@ fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> b
     let periods = load.map(|load| UsualShare::of(std::iter::once(load)).exceeded(load)).unwrap_or_default();
     let (begin_s, slot_s) = (load.map_or(0.0, |load| load.measured.window.begin_s), trial.slot_s);
     move |slot| {
-        let [from_s, to_s] = [slot, slot + 1].map(|slot| begin_s + slot_s * slot as f64);
-        periods.iter().any(|period| period.begin_s < to_s && period.end_s > from_s)
+        let [begin_s, end_s] = [slot, slot + 1].map(|slot| begin_s + slot_s * slot as f64);
+        periods.iter().any(|period| period.overlaps(Window { begin_s, end_s }))
     }
 }
 

@@ -5,10 +5,10 @@ use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 use super::cpu_limit::{CpuLimit, CpuSigns, polls};
 use super::suspects::{SUSPECTS, acts_on, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence, sources_evidence};
+use crate::ack_timer::distance_us;
 use crate::number::{duration, rate};
 use crate::rules::RULES;
-use crate::single::server_of;
-use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
+use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
@@ -94,11 +94,9 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     let time_us = facts.decisive.map(|trial| trial.latency_us.mean).filter(|us| *us > 0.0);
     let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
     // The smoothed round-trip time of TCP would contain the server's work: a server acknowledges a request with its answer.
-    let views = [facts.decisive.and_then(server_of), facts.client()];
-    let trip_us = views.into_iter().flatten().find_map(|view| view.value("connection.min_rtt"));
+    let trip_us = facts.decisive.and_then(distance_us);
     let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
-        let trip = trip_us.filter(|trip| *trip >= TRIP_SHARE * us);
-        let distance = trip.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));
+        let distance = trip_us.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));
         format!(" of {n:.0} requests in flight, each answered after {}{distance}", duration(us))
     });
     found.sentence = format!("nothing is saturated: the limit is the load itself{load}");

@@ -8,11 +8,11 @@ use crate::number::{counted, duration, figure, percent, rate, ratio};
 use crate::objective::holds;
 use crate::overflow::{Overflow, slow_share};
 use crate::signals::Signal;
-use crate::single::{clients, sides_of};
+use crate::single::{clients, keeps_up, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    AGAIN_PER_OVERFLOW, ALL_ANSWERED, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, RETRANSMISSION_US, TWO_SIGNS,
-    WEAK_SIGN, WIDE,
+    AGAIN_PER_OVERFLOW, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, RETRANSMISSION_US, TWO_SIGNS, WEAK_SIGN,
+    WIDE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -194,9 +194,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
 /// was met. If the objective was met, losses delayed some answers at most, but did not limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
-    let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
     let kept = facts.plateau == Plateau::NoResult && facts.failing.is_none() && holds(trial, &facts.limits);
-    (kept && completed >= ALL_ANSWERED * offered).then_some(completed)
+    (kept && keeps_up(trial)).then_some(trial.rates.completed_rate)
 }
 
 /// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. Segments

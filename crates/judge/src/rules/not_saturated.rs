@@ -10,9 +10,9 @@ use crate::evidence::{line, measured};
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
 use crate::signals::{Signal, chance};
-use crate::single::{clients, closed, failed_share, failed_share_of_all, good, sides_of};
+use crate::single::{clients, closed, failed_share, failed_share_of_all, good, keeps_up, sides_of};
 use crate::sweep::Plateau;
-use crate::thresholds::{ALL_ANSWERED, FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
+use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, LIKELY, ROOM_SEEN, ROOM_UNSEEN};
 use crate::view::View;
 use crate::waits;
 
@@ -52,8 +52,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if closed(heaviest) && facts.plateau != Plateau::Grows && clients(trial) > 1.0 {
         return Verdict::CannotSay(vec![facts.lacks_levels()]);
     }
-    // Without a sweep of several steps, only the heaviest load shows what the server can take.
-    let trial = if facts.plateau == Plateau::Grows { trial } else { heaviest };
+    let trial = shown(facts, trial);
     // Failures before and after the measured window count, too.
     let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
     let failed = shares.reduce(f64::max).unwrap_or(1.0);
@@ -68,9 +67,10 @@ fn heaviest<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
     facts.search.last().copied().filter(|t| good(t) > good(decisive)).unwrap_or(decisive)
 }
 
-/// Returns true if an open loop completed its offered rate.
-fn keeps_up(trial: &Trial) -> bool {
-    trial.rates.completed_rate >= ALL_ANSWERED * trial.rates.offered_rate
+/// Returns the trial that shows what the server can take: the heaviest load if there is no sweep of several steps,
+/// otherwise `decisive`.
+fn shown<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
+    if facts.plateau == Plateau::NoResult { heaviest(facts, decisive) } else { decisive }
 }
 
 /// Returns the utilization of the busiest known device, including the devices of the upstreams.
@@ -84,7 +84,7 @@ fn busiest(facts: &Facts<'_>, trial: &Trial) -> Option<f64> {
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    let busiest = facts.decisive.and_then(|trial| busiest(facts, trial));
+    let busiest = facts.decisive.and_then(|trial| busiest(facts, shown(facts, trial)));
     busiest
         .map(|b| Signal::new("use of the busiest device", b, (FULL_MIDDLE, FULL_WIDTH)).beyond(""))
         .into_iter()

@@ -32,6 +32,11 @@ impl Window {
         t_s >= self.begin_s - 1e-3 && t_s <= self.end_s + 1e-3
     }
 
+    /// Returns true if both windows contain a common time that is not only their edge.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.begin_s < other.end_s && self.end_s > other.begin_s
+    }
+
     /// Returns the length in seconds.
     pub fn length_s(self) -> f64 {
         self.end_s - self.begin_s

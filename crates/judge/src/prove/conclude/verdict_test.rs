@@ -2,7 +2,7 @@
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 
-use super::own_turns::{OwnTurns, more_load, suspect};
+use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
 use crate::prove::cpu_limit::{CpuLimit, CpuSigns};
 use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Subject};
@@ -113,12 +113,13 @@ pub(super) fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
     ["server-cpu", "client-cpu"].iter().all(|lever| is_out(lever)) && others().all(|part| is_out(&part.lever))
 }
 
-/// Returns the IDs of the bottlenecks that the small effects of their levers exclude.
-pub(super) fn excluded(facts: &Facts<'_>, proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
+/// Returns the IDs of the bottlenecks that the small effects of their levers exclude. `more_load` is the effect of a
+/// larger load.
+pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>, more_load: MoreLoad) -> Vec<&'static str> {
     let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
     let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
     let of_slots = small.flat_map(|part| ids_of(&part.lever));
-    let of_load = (more_load(facts, proof) == MoreLoad::Unchanged).then_some("not-saturated");
+    let of_load = (more_load == MoreLoad::Unchanged).then_some("not-saturated");
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 

@@ -143,14 +143,15 @@ impl ClientSession {
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
         let error = payload.get(4..8).and_then(frame::number).unwrap_or_default();
         let text = payload.get(8..).unwrap_or_default();
-        if error != 0 || !text.is_empty() || last == 0 {
-            self.ended_by_server = Some(leaving(error, text, last == 0));
+        let refuses_all = last == 0;
+        if error != 0 || !text.is_empty() || refuses_all {
+            self.ended_by_server = Some(leaving(error, text, refuses_all));
         }
         if error != 0 && self.streams.is_empty() && self.waiting.is_empty() {
             return Err(Fault::Malformed("the server ends the connection with an error (GOAWAY)"));
         }
         self.leaving = true;
-        let fault = if last == 0 { Fault::ConnectionRefused } else { Fault::Unprocessed };
+        let fault = if refuses_all { Fault::ConnectionRefused } else { Fault::Unprocessed };
         while let Some(stream) = self.streams.close_after(last) {
             self.refusals.end(stream.number, false);
             completions.fail(stream.id, fault);
