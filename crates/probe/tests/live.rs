@@ -60,14 +60,16 @@ fn descriptors_and_children_of_a_child_are_counted_exactly() {
     let mut child = ChildProcess::start(Command::new("sh").args(["-c", "sleep 60 & wait"]).stdin(Stdio::null()));
     let mut probe =
         Probe::new(Scope { processes: vec![child.0.id()], sources: Some(vec!["process"]), ..Scope::default() });
-    let processes = eventually(|| {
+    let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", child.0.id())).unwrap().count() as f64;
+    // While the shell starts its child, it closes descriptors, so the number must be the same before and after a sample.
+    let (processes, listed) = eventually(|| {
+        let before = descriptors();
         probe.sample(0.0);
-        Some(probe.processes()).filter(|all| all.len() == 2)
+        (probe.processes().len() == 2 && before == descriptors()).then(|| (probe.processes(), before))
     });
     // The child appears as `sh` if it is read before its exec.
     assert!(processes[0].starts_with("sh:") && (processes[1].starts_with("sleep:") || processes[1].starts_with("sh:")));
     let r = probe.take();
-    let listed = std::fs::read_dir(format!("/proc/{}/fd", child.0.id())).unwrap().count() as f64;
     let told = r.column("process.fds", &processes[0]).unwrap().values.iter().flatten().last().copied();
     assert_eq!(told, Some(listed), "the size of /proc/PID/fd is the number of descriptors");
     let _ = Command::new("kill").arg(processes[1].rsplit(':').next().unwrap()).status();
