@@ -10,8 +10,6 @@ mod caches;
 mod cases;
 mod chaos;
 mod ci_action;
-mod ci_job;
-mod class_costs;
 mod compare;
 #[path = "../shared/compare_command.rs"]
 mod compare_command;

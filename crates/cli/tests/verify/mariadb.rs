@@ -81,7 +81,9 @@ fn mariadb(options: &[&str]) -> Option<Mariadb> {
     let mut make = Command::new(install);
     make.args(["--no-defaults", "--auth-root-authentication-method=normal"]).arg(of("datadir", "data"));
     own(&mut make);
-    assert!(make.status().unwrap().success(), "mariadb-install-db failed");
+    let made = make.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
+    let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    assert!(made.status.success(), "mariadb-install-db failed: {}{}", said(&made.stdout), said(&made.stderr));
     let mut serve = Command::new(server);
     serve.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve", &format!("--port={port}")]);
     serve.args([of("datadir", "data"), of("socket", "socket"), of("pid-file", "pid"), of("init-file", "init.sql")]);
