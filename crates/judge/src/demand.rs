@@ -50,8 +50,11 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
         {
             put("server-single-thread", format!("the server's busiest thread {}", first.name), Some(first.busy));
         }
-        let quota = server.value("cgroup.cpu_quota").and_then(positive);
-        put("server-cpu-quota", "the server's CPU quota".into(), used.zip(quota).and_then(|(u, q)| ratio(u, q)));
+        put(
+            "server-cpu-quota",
+            "the server's CPU quota".into(),
+            used.zip(server.cpu_quota()).and_then(|(u, q)| ratio(u, q)),
+        );
         if let Some((name, busy)) = own_disk(&server) {
             put("server-disk", format!("the server's disk {name}"), Some(busy));
         }

@@ -10,7 +10,7 @@ use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
 use crate::single::{clients, closed, good, good_bytes, keeps_up, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, lightest, plateau, sweep, top};
-use crate::thresholds::OTHERS_USE;
+use crate::thresholds::{OTHERS_USE, REACHED};
 use crate::view::View;
 
 /// A run, prepared for the rules.
@@ -172,11 +172,20 @@ impl<'a> Facts<'a> {
         top(if several.is_empty() { &self.sweep } else { &several })
     }
 
-    /// Returns the trial that shows which CPU is full: the step of `busy_steps` in which the server used the most CPU
-    /// time. The decisive step may reach nearly the highest rate before a CPU is completely full.
+    /// Returns the trials near the highest rate: the steps of `busy_steps`. If the sweep ended far below the rate of an
+    /// open loop, returns the open loops near the highest rate instead.
+    pub(crate) fn fast_trials(&self) -> Vec<&'a Trial> {
+        let best = |trials: &[&Trial]| trials.iter().map(|t| good(t)).fold(0.0, f64::max);
+        let is_beyond = self.plateau == Plateau::Grows && best(&self.sweep) < REACHED * best(&self.search);
+        if is_beyond { top(&self.search) } else { self.busy_steps() }
+    }
+
+    /// Returns the trial that shows which CPU is full: of the trials near the highest rate, the trial in which the
+    /// server used the most CPU time. The decisive step may reach nearly the highest rate before a CPU is completely
+    /// full.
     pub fn full(&self) -> Option<&'a Trial> {
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
-        self.busy_steps().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
+        self.fast_trials().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
     }
 
     /// Returns the client's side of the decisive trial.

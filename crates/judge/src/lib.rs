@@ -57,6 +57,7 @@ mod phantoms;
 mod places;
 mod principles;
 pub mod prove;
+mod quota;
 mod refusals;
 mod repeats;
 mod rules;

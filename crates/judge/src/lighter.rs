@@ -15,6 +15,8 @@ use crate::view::{Task, View};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LighterLoads<'a> {
     views: Vec<View<'a>>,
+    /// The server's side before any load, if it was recorded.
+    rest: Option<View<'a>>,
     /// True if throughput still grew with the load, and no load missed the objective.
     grows: bool,
 }
@@ -30,28 +32,29 @@ impl<'a> LighterLoads<'a> {
         grows: bool,
     ) -> Self {
         let rate = view.trial.rates.completed_rate;
-        let mut views: Vec<View<'a>> =
+        let views: Vec<View<'a>> =
             trials.filter(|t| t.rates.completed_rate <= MUCH_LOWER * rate).filter_map(server_of).collect();
         let is_server = |side: &&Side| side.processes.iter().any(|process| view.side.processes.contains(process));
-        views.extend(at_rest.iter().find(is_server).map(|side| View {
+        let rest = at_rest.iter().find(is_server).map(|side| View {
             side,
             window: Window::ALL,
             span_s: positive(side.recording.span_s(Window::ALL)),
             ..*view
-        }));
-        Self { views, grows }
+        });
+        Self { views, rest, grows }
     }
 
     /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
     /// side, if it is known. If throughput still grows, one lighter load with a full share suffices, because a full
     /// thread cannot double its rate. If throughput stopped growing or a load missed the objective, all lighter loads
-    /// must show a full share, because the first trials of a server that warms up may be slow. Returns `None` if no
-    /// lighter load shows the share.
+    /// must show a full share, because the first trials of a server that warms up may be slow. The recording before any
+    /// load counts only if no lighter load shows the share: a compiler or a polling thread may work only under load, but
+    /// as much under any load. Returns `None` if neither a lighter load nor this recording shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
-        let full = |view| Some(Signal::new("", share(view)?, (FULL_MIDDLE, FULL_WIDTH)).chance());
-        let full = self.views.iter().filter_map(full);
-        let full = if self.grows { full.reduce(f64::max) } else { full.reduce(f64::min) };
-        full.map(|full| 1.0 - full)
+        let full = |view: &View<'a>| Some(Signal::new("", share(view)?, (FULL_MIDDLE, FULL_WIDTH)).chance());
+        let loads = self.views.iter().filter_map(full);
+        let loads = if self.grows { loads.reduce(f64::max) } else { loads.reduce(f64::min) };
+        loads.or_else(|| self.rest.as_ref().and_then(full)).map(|full| 1.0 - full)
     }
 
     /// Returns [`LighterLoads::had_room`] of one thread or process.
@@ -161,6 +164,14 @@ mod tests {
         assert!(!rests.sentence.contains("without load"), "{rests:#?}");
         let never = judged(rested(one(), 1.0));
         assert_ne!(never.id, "server-single-thread", "{never:#?}");
+    }
+
+    /// A just-in-time compiler of a cold JVM rests before the load, and fills one thread under any load.
+    #[test]
+    fn a_thread_that_rests_without_load_and_is_full_under_each_load_is_not_the_limit() {
+        let flat = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0);
+        let verdict = judged(rested(beside(flat, |_| 1.0).run(), 0.01));
+        assert!(verdict.id == "server-concurrency" && verdict.confidence <= 0.75, "{verdict:#?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::evidence::measured;
 use crate::number::{figure, percent, ratio};
 use crate::places::Places;
 use crate::sweep::Plateau;
-use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS};
+use crate::thresholds::{FULL, LEAST_PLACES, LIKELY, ONE_PLACE, ONE_THREAD, SERIAL_CPU, SEVERAL_CPUS};
 use crate::view::{Task, View};
 use crate::waits;
 
@@ -22,16 +22,18 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     let used = view.cpu_used()?;
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
     let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
+    // A server that uses a whole quota of about one CPU looks the same.
+    let one = one && crate::quota::used_up(facts, &view) < LIKELY;
     one.then(|| changing(&view, used, lock)).flatten()
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
-/// CPUs. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work. A runtime such
+/// CPUs. Helper threads of a runtime, such as those of a garbage collector, do little beside one thread that works. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work. A runtime such
 /// as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
-    let several = ratio(busiest, used)? < FULL && threads.iter().map(Task::wants).all(|wants| wants < FULL);
+    let several = ratio(busiest, used)? < ONE_THREAD && threads.iter().map(Task::wants).all(|wants| wants < FULL);
     let text = format!(
         "{} threads used {} CPUs together, the busiest {}",
         figure(threads.iter().filter(|task| task.busy > 0.0).count() as f64),

@@ -232,6 +232,11 @@ impl<'a> View<'a> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
+    /// Returns the CPU quota of the side's control group, in CPUs. Returns `None` if no quota is set, or if it is unknown.
+    pub(crate) fn cpu_quota(&self) -> Option<f64> {
+        self.value("cgroup.cpu_quota").and_then(positive)
+    }
+
     /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
     /// number of CPUs per process is known, adds these numbers up, as if the processes used different CPUs. If the
     /// number of online CPUs is unknown, too, returns the largest number that a single process may use.
@@ -267,7 +272,7 @@ impl<'a> View<'a> {
         let idle: Vec<f64> = idle.map(|(name, us)| (us + waiting(&name)) / span_us).collect();
         if idle.is_empty() {
             let host = self.host()?;
-            return ratio(host.busy, host.online).map(|b| b.min(1.0));
+            return ratio(host.busy + host.steal, host.online).map(|b| b.min(1.0));
         }
         Some((1.0 - average(&idle)).clamp(0.0, 1.0))
     }
@@ -281,6 +286,17 @@ impl<'a> View<'a> {
     /// program on this machine can use time that the hypervisor gave to other guests.
     pub(crate) fn given(&self) -> f64 {
         1.0 - average(&self.stolen_each(self.mask()))
+    }
+
+    /// Returns the share of the time for which the hypervisor took away the CPUs that the side may use. Unlike
+    /// [`View::given`], has no upper bound below 1.
+    pub(crate) fn withheld(&self) -> f64 {
+        let mask = self.mask();
+        let of_side =
+            |cpu: &str| mask.is_none_or(|mask| cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0));
+        let each = self.steal_of(|cpu| cpu != "total" && of_side(cpu));
+        let all = || self.steal_of(|cpu| cpu == "total").first().and_then(|sum| ratio(*sum, self.online()?));
+        if each.is_empty() { all().unwrap_or(0.0) } else { average(&each) }
     }
 
     /// Returns, for each CPU of `mask`, the share of the time for which the hypervisor took the CPU away from this

@@ -16,6 +16,8 @@ mod matrix_page;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod no_limit;
+#[cfg(test)]
 mod others;
 mod planted_run;
 pub(crate) mod proofs;

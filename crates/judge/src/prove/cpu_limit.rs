@@ -9,8 +9,9 @@ use super::estimate;
 use crate::Facts;
 use crate::number::{cpus, figure, percent};
 use crate::places::Places;
+use crate::signals::cpu::ServerCpu;
 use crate::thresholds::{
-    BUSY, FULL, FULL_MIDDLE, HALF_BUSY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
+    BUSY, FULL, FULL_MIDDLE, HALF_BUSY, LIKELY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
 };
 use crate::view::View;
 use crate::waits;
@@ -47,6 +48,8 @@ pub(super) struct CpuSigns {
     pub(super) count: CountEffect,
     /// True if most requests wait for a lock, and the thread that holds this lock computes.
     pub(super) lock: bool,
+    /// True if much of the CPU time may be that of threads that spin while they wait for a lock.
+    pub(super) spins: bool,
 }
 
 /// Kind of a CPU limit.
@@ -80,9 +83,10 @@ impl CpuLimit {
 
 impl CpuSigns {
     /// Reads the signs of a CPU limit from the run and the experiment. Returns `None` if the server's CPU use is
-    /// unknown.
+    /// unknown, or if the server uses its whole CPU quota. The quota and not the CPUs then limits a server whose
+    /// throughput follows the CPU's speed.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
-        let view = facts.full_server()?;
+        let view = facts.full_server().filter(|view| crate::quota::used_up(facts, view) < LIKELY)?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
         let threads = view.threads();
         let places = Places::of(facts).map(|places| places.places);
@@ -91,7 +95,9 @@ impl CpuSigns {
         let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
         let busy = view.processors_busy().unwrap_or(used / allowed);
         let own_busy = (busy - others.unwrap_or(0.0) / allowed).max(used / allowed);
-        Some(Self { used, allowed, busy, own_busy, thread: threads.first().map(|t| t.busy), places, count, lock })
+        let spins = ServerCpu::of(facts).is_some_and(|cpu| cpu.spins.is_some());
+        let thread = threads.first().map(|thread| thread.busy);
+        Some(Self { used, allowed, busy, own_busy, thread, places, count, lock, spins })
     }
 
     /// Decides the kind of limit, on the assumption that throughput follows the speed of the server's CPU.
@@ -102,6 +108,7 @@ impl CpuSigns {
             CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
+            _ if self.spins => CpuLimit::Open,
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
             // With a single CPU, all kinds of CPU limit look alike, so a nearly full CPU counts as a limit of all CPUs.
             // If a single CPU is not nearly full, the kind of limit is open.
@@ -199,7 +206,17 @@ mod tests {
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
         let places = Some(places);
-        CpuSigns { used, allowed: 2.0, busy, own_busy: busy, thread: Some(thread), places, count, lock: false }
+        CpuSigns {
+            used,
+            allowed: 2.0,
+            busy,
+            own_busy: busy,
+            thread: Some(thread),
+            places,
+            count,
+            lock: false,
+            spins: false,
+        }
     }
 
     #[test]
@@ -236,6 +253,8 @@ mod tests {
         let of = |count| CpuSigns { count, ..signs(1.98, 0.5, 1.1) }.limit();
         assert_eq!(of(CountEffect::Unchanged), CpuLimit::Serial { spins: true });
         assert_eq!((of(CountEffect::Follows), of(CountEffect::Open)), (CpuLimit::AllCpus, CpuLimit::AllCpus));
+        let spins = CpuSigns { count: CountEffect::Open, spins: true, ..signs(1.98, 0.5, 1.1) };
+        assert_eq!(spins.limit(), CpuLimit::Open, "a spin lock, whose waiting threads use the CPU");
         let idle = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.4, 2.0) };
         assert_eq!(idle.limit(), CpuLimit::Serial { spins: false });
         let one = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.97, 1.2) };

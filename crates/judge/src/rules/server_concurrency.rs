@@ -20,6 +20,7 @@ use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED};
 use crate::upstreams;
 use crate::view::{Task, View};
+use crate::waiting::Waiting;
 use crate::waits;
 
 pub(super) const RULE: Rule = Rule {
@@ -61,6 +62,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
     let flat = flat(facts)?;
+    waits_for_the_generator(facts)?;
     let used = idles(facts, &view)?;
     let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
@@ -92,6 +94,17 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(upstreams::evidence(&view, &facts.upstreams));
     evidence.extend(filled_cpus(facts, &view));
     Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
+}
+
+/// Checks that the answers do not wait for the generator to read them. Such a generator is slower than the server.
+fn waits_for_the_generator(facts: &Facts<'_>) -> Result<(), Verdict> {
+    match Waiting::of(facts).filter(|waiting| !facts.shared() && waiting.at_client()) {
+        Some(waiting) => Err(Verdict::RuledOut(format!(
+            "{} of the requests in flight were answers that the generator had not read yet",
+            percent(waiting.client)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Returns evidence of a thread that is full whatever the load.
@@ -137,7 +150,15 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let share = ratio(used, allowed).unwrap_or(1.0);
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
     let by_upstream = upstreams::fills_cpus(&facts.upstreams);
-    if !by_upstream && view.processors_busy().is_some_and(|b| b > BUSY) && thread > HALF_BUSY {
+    let withheld = view.withheld();
+    let are_busy = !by_upstream && view.processors_busy().is_some_and(|busy| busy > BUSY);
+    if are_busy && withheld > share && share + withheld > HALF_BUSY {
+        return Err(Verdict::RuledOut(format!(
+            "the hypervisor took {} of the time of the server's CPUs, which the server wanted",
+            percent(withheld)
+        )));
+    }
+    if are_busy && thread > HALF_BUSY {
         return Err(Verdict::RuledOut(format!(
             "other work filled the server's CPUs, and its busiest thread ran or waited for one {} of the time",
             percent(thread)

@@ -87,8 +87,19 @@ fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, c
         _ => own_sentence(cpu, used) + &beside_client(facts),
     };
     let unseen = if matches!(sign, Sign::Starved) { "" } else { cpu.unseen_words(confidence, cpu.had_room) };
-    let sentence = sentence + unseen;
+    let sentence = sentence + unseen + &spinning(cpu);
     Verdict::Binds { confidence, sentence, evidence: evidence(facts, cpu, used) }
+}
+
+/// Returns a clause about CPU time that is not work, or an empty text.
+fn spinning(cpu: &ServerCpu<'_>) -> String {
+    cpu.spins.map_or(String::new(), |growth| {
+        format!(
+            "; a request costs {} times the CPU time that it costs with the fewest clients, so threads may spin, \
+             or other work may run beside the requests",
+            figure(growth)
+        )
+    })
 }
 
 fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {

@@ -5,9 +5,11 @@ use run::FigureUnit;
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
 use crate::evidence::{Throttled, measured, quota_of_others, throttled};
-use crate::number::{figure, percent, positive, ratio};
-use crate::signals::{Signal, chance};
+use crate::number::{cpus, figure, percent};
+use crate::quota;
+use crate::signals::Signal;
 use crate::thresholds::{HINT, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
+use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
     id: "server-cpu-quota",
@@ -21,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "The kernel stops a control group for the rest of a period (usually 100 ms) once its CPU quota is used up. CPUs \
               look idle although nothing runs, and response times show steps of one period. The kernel counts the periods \
-              and the throttled ones among them.",
+              and the throttled ones among them. A runtime that starts one thread for each CPU of its quota (Go, tokio, the \
+              JVM) is hardly ever stopped, but uses the whole quota while CPUs of the host are idle.",
     ..PLAIN
 };
 
@@ -29,8 +32,12 @@ fn signal(held: &Throttled) -> Signal {
     Signal::new("throttled share of the periods of the server's quota", held.share, (THROTTLED, THROTTLED_WIDTH))
 }
 
+/// Returns the signal of the stronger sign: throttled periods, or a quota that is used up without throttling.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    facts.server().and_then(|view| throttled(&view)).iter().map(signal).collect()
+    let Some((view, held)) = facts.server().and_then(|view| Some((view, throttled(&view)?))) else { return Vec::new() };
+    let by_periods = signal(&held);
+    let by_use = quota::used(&view).filter(|_| quota::used_up(facts, &view) > by_periods.chance());
+    vec![by_use.unwrap_or(by_periods)]
 }
 
 fn judge(facts: &Facts<'_>) -> Verdict {
@@ -44,30 +51,48 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             None => Verdict::CannotSay(vec!["cgroup.cpu_periods of the server's control group".into()]),
         };
     };
-    let seen = chance(signal(&held).log_odds());
-    if seen < HINT {
+    let (by_periods, by_use) = (signal(&held).chance(), quota::used_up(facts, &view));
+    if by_periods.max(by_use) < HINT {
         return Verdict::RuledOut(format!("the CPU quota ran out in {} of its periods", percent(held.share)));
     }
     if let Some(why) = quota_of_others(&view, "server").filter(|_| !facts.limited()) {
         return Verdict::RuledOut(why);
     }
-    let mut evidence = vec![held.evidence];
-    let quota = view.value("cgroup.cpu_quota").and_then(positive);
-    let used = view.cpu_used();
-    if let (Some(q), Some(u)) = (quota, used) {
-        let text = format!("the server used {} of its quota of {} CPUs", figure(u), figure(q));
-        evidence.push(measured(&view, ("process.cpu", ""), (u, FigureUnit::Cpus), Some(q), text));
-    }
-    let near = quota.zip(used).and_then(|(q, u)| ratio(u, q)).is_none_or(|s| s >= QUOTA_USED);
-    let size = quota.map_or(String::new(), |q| format!("{} CPUs, ", figure(q)));
+    if by_use > by_periods { without_throttling(&view, held, by_use) } else { with_throttling(&view, held, by_periods) }
+}
+
+fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
+    let is_near = quota::used(view).is_none_or(|used| used.value >= QUOTA_USED);
+    let size = view.cpu_quota().map_or(String::new(), |q| format!("{} CPUs, ", figure(q)));
     Verdict::Binds {
-        confidence: seen * if near { SUREST } else { QUOTA_UNUSED },
+        confidence: chance * if is_near { SUREST } else { QUOTA_UNUSED },
         sentence: format!(
             "the server's CPU quota is used up: {size}throttled in {} of its periods",
             percent(held.share)
         ),
-        evidence,
+        evidence: std::iter::once(held.evidence).chain(use_of_quota(view)).collect(),
     }
+}
+
+fn without_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
+    let (used, quota) = (view.cpu_used().unwrap_or(0.0), view.cpu_quota().unwrap_or(0.0));
+    Verdict::Binds {
+        confidence: chance * SUREST,
+        sentence: format!(
+            "the server uses its whole CPU quota: {} of {}; it runs no more threads than the quota allows, so it is \
+             seldom throttled",
+            figure(used),
+            cpus(quota)
+        ),
+        evidence: use_of_quota(view).into_iter().chain([held.evidence]).collect(),
+    }
+}
+
+/// Returns evidence of the part of its quota that the server used.
+fn use_of_quota(view: &View<'_>) -> Option<run::Evidence> {
+    let (used, quota) = (view.cpu_used()?, view.cpu_quota()?);
+    let text = format!("the server used {} of its quota of {} CPUs", figure(used), figure(quota));
+    Some(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(quota), text))
 }
 
 #[cfg(test)]
@@ -75,11 +100,11 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// Returns the verdict on a server with a quota of half a CPU, which runs out in `out` of the ten periods in a
-    /// second.
-    fn throttled(out: f64) -> run::Bottleneck {
+    /// second. The server uses the share `used` of its quota.
+    fn throttled(out: f64, used: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(1000.0, 5000.0)
             .level(Who::Server, "cgroup.cpu_quota", "/srv", 0.5)
-            .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 100.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * 100.0 * used)
             .per_s(Who::Server, "cgroup.cpu_periods", "/srv", |_| 10.0)
             .per_s(Who::Server, "cgroup.cpu_throttled_periods", "/srv", move |_| out)
             .run();
@@ -89,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_quota_that_ran_out_now_and_then_is_less_sure_than_one_that_always_did() {
-        let (always, sometimes, once) = (throttled(9.0), throttled(3.0), throttled(0.5));
+        let (always, sometimes, once) = (throttled(9.0, 0.8), throttled(3.0, 0.8), throttled(0.5, 0.8));
         assert!(always.id == "server-cpu-quota" && always.confidence >= 0.94, "{always:#?}");
         assert!(sometimes.id == "server-cpu-quota" && sometimes.confidence < 0.8, "{sometimes:#?}");
         assert_eq!(once.id, "server-concurrency", "{once:#?}");

@@ -73,8 +73,12 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         let text = format!("{} of {} were idle", figure(idle), cpus(host.online));
         evidence.push(measured(&cpu.view, ("cpu.idle", "total"), (idle, FigureUnit::Cpus), None, text));
     }
+    evidence.extend(quota_line(&cpu.view));
     evidence.extend(super::handshakes::work(facts, &cpu.view));
-    let unseen = cpu.unseen_words(thread.chance, thread.had_room);
+    let unseen = match cpu.unseen_words(thread.chance, thread.had_room) {
+        "" => cpu.uncrowded_words(thread.chance),
+        unseen => unseen,
+    };
     let sentence = match Several::of(&cpu) {
         Some(several) => several.sentence(),
         None => format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name),
@@ -134,6 +138,13 @@ const MOST_NAMED: usize = 3;
 /// Returns advice for a server with several full threads.
 fn advise(facts: &Facts<'_>) -> Option<String> {
     Some(Several::of(&ServerCpu::of(facts)?)?.advice())
+}
+
+/// Returns evidence of a CPU quota that has no room for a second full thread.
+fn quota_line(view: &View<'_>) -> Option<run::Evidence> {
+    let quota = view.cpu_quota().filter(|quota| *quota < SEVERAL_CPUS)?;
+    let text = format!("its control group has a CPU quota of {}: more threads also need a larger quota", cpus(quota));
+    Some(measured(view, ("cgroup.cpu_quota", ""), (quota, FigureUnit::Cpus), None, text))
 }
 
 /// Returns a line of evidence about soft interrupts on the CPU that the thread is pinned to.

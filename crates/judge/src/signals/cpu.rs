@@ -10,6 +10,8 @@ use super::{Signal, chance, spread};
 use crate::Facts;
 use crate::chain::Chain;
 use crate::lighter::LighterLoads;
+use crate::number::{positive, ratio};
+use crate::single::{clients, good, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
     CLOSE, CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD,
@@ -125,6 +127,46 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) had_room: Option<f64>,
     /// Greatest probability of a full thread or CPU if no lighter load shows its use without this load.
     unseen_most: f64,
+    /// Greatest probability of a full thread. Below 1 if so few requests were in progress that none had to wait.
+    uncrowded_most: f64,
+    /// Probability that the server's CPUs were mostly busy in each trial near the highest rate.
+    busy_in_each: f64,
+    /// Probability that a thread of the server mostly ran or waited for a CPU in each trial near the highest rate.
+    thread_in_each: f64,
+    /// Growth of a request's CPU time, if it more than fills the server's CPUs: see [`spins`].
+    pub(crate) spins: Option<f64>,
+}
+
+/// Returns the probability that a busy share was large in each trial near the highest rate ([`Facts::fast_trials`]).
+/// Work in the background that starts during the sweep fills a thread or CPU only in some of these trials, so it is not
+/// the limit. `share` returns the busy share of a trial.
+fn in_each<'a>(facts: &Facts<'a>, share: impl Fn(&View<'a>) -> Option<f64>) -> f64 {
+    let views = facts.fast_trials().into_iter().filter_map(server_of);
+    let mostly = |view: View<'a>| Some(chance((share(&view)? / view.given() - MOSTLY_RUNS) / FULL_WIDTH));
+    views.filter_map(mostly).fold(1.0, f64::min)
+}
+
+/// Returns the busy share of the server's CPUs: with work of all programs, or of the server, if this share is larger.
+fn most_busy(view: &View<'_>) -> Option<f64> {
+    view.processors_busy().into_iter().chain(view.cpu_share()).reduce(f64::max)
+}
+
+/// Returns the largest share of the time for which a thread of the server ran or waited for a CPU.
+fn most_wanted(view: &View<'_>) -> Option<f64> {
+    let interrupts = Interrupts::of(view);
+    let wants = |task: &Task| interrupts.ran(task) + task.wait.unwrap_or(0.0);
+    view.workers().iter().map(wants).reduce(f64::max)
+}
+
+/// Returns the CPU time per request in the view, as a multiple of the CPU time per request with the fewest clients. If
+/// a request costs as much as with the fewest clients, the highest rate must need at least half of the server's CPUs.
+/// Returns `None` if it does. Threads that wait for a spin lock, or that poll, use CPU time without doing work.
+/// Requests on neighbouring hyper-threads slow each other down, but to less than half of the speed.
+fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
+    let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
+    let each_s = ratio(server_of(one)?.cpu_used()?, positive(good(one))?)?;
+    let needed = each_s * good(view.trial);
+    (needed < HALF_BUSY * allowed && used >= HALF_BUSY * allowed).then(|| ratio(used, needed)).flatten()
 }
 
 impl<'a> ServerCpu<'a> {
@@ -154,12 +196,37 @@ impl<'a> ServerCpu<'a> {
         let shift = plateau(facts) + queue(facts);
         let (lighter, unseen_most) = (facts.lighter_than(&view), most_if_unseen(facts));
         let had_room = lighter.had_room(View::cpu_share);
-        Some(Self { view, used, wants, cpus, chain, shift, workers, lighter, had_room, unseen_most })
+        let is_crowded = facts.limited() || used.is_none_or(|(used, _)| clients(view.trial) >= used + 1.0);
+        let uncrowded_most = if is_crowded { 1.0 } else { CLOSE };
+        let (busy_in_each, thread_in_each) = (in_each(facts, most_busy), in_each(facts, most_wanted));
+        let spins = used.and_then(|used| spins(facts, &view, used));
+        Some(Self {
+            view,
+            used,
+            wants,
+            cpus,
+            chain,
+            shift,
+            workers,
+            lighter,
+            had_room,
+            unseen_most,
+            uncrowded_most,
+            busy_in_each,
+            thread_in_each,
+            spins,
+        })
     }
 
     /// Returns the probability that the server needs all the time of its CPUs for this load.
     pub(crate) fn own(&self) -> f64 {
-        self.of_load(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)), self.had_room)
+        self.of_server(self.wants.map_or(0.0, |wants| chance(wants.log_odds() + self.shift)))
+    }
+
+    /// Returns the probability that the load fills the server's CPUs. `full` is the probability that they are full.
+    fn of_server(&self, full: f64) -> f64 {
+        let full = if self.spins.is_some() { full.min(LIKELY) } else { full };
+        self.of_load(full, self.had_room) * self.busy_in_each
     }
 
     /// Returns the probability that the load fills a thread or CPU. `full` is the probability that this thread or CPU
@@ -174,6 +241,15 @@ impl<'a> ServerCpu<'a> {
     pub(crate) fn unseen_words(&self, full: f64, had_room: Option<f64>) -> &'static str {
         match had_room.is_none() && self.unseen_most < SUREST && full >= self.unseen_most {
             true => "; less sure because its CPU use without load was not read",
+            false => "",
+        }
+    }
+
+    /// Returns words for the end of a sentence about a full thread, if too few requests were in progress to show a queue
+    /// for it: `chance` is the probability of a full thread.
+    pub(crate) fn uncrowded_words(&self, chance: f64) -> &'static str {
+        match self.uncrowded_most < 1.0 && chance >= self.uncrowded_most {
+            true => "; less sure because this load has no request that waits for it",
             false => "",
         }
     }
@@ -200,7 +276,7 @@ impl<'a> ServerCpu<'a> {
         let wants = working.iter().map(|t| t.wants()).sum::<f64>() / n;
         let unmet = working.iter().filter_map(|t| t.wait).sum::<f64>() / (n * wants);
         let wants = full("", self.view.given(), wants).log_odds() + self.shift;
-        self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
+        self.busy_in_each * self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
     }
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
@@ -219,7 +295,7 @@ impl<'a> ServerCpu<'a> {
         let known = Signal::new("", (generator_cpus + serving) / chain.cpus, (HALF_BUSY, FULL_WIDTH));
         let full = chance(full.log_odds() + self.shift);
         // The generator works only for this load.
-        let full = if generator { full } else { self.of_load(full, self.had_room) };
+        let full = if generator { full } else { self.of_server(full) };
         full * chance(known.log_odds()) * part / (part + others)
     }
 
@@ -266,7 +342,8 @@ impl<'a> ServerCpu<'a> {
             let full = runs + (wanted - runs).max(0.0) * mostly * free * self.stays(task);
             // The lighter loads are searched only for threads that may be full.
             let had_room = if full >= HINT { self.lighter.task_had_room(task) } else { None };
-            Thread { task: task.clone(), ran, wants, had_room, chance: self.of_load(full, had_room) }
+            let chance = self.of_load(full, had_room).min(self.uncrowded_most) * self.thread_in_each;
+            Thread { task: task.clone(), ran, wants, had_room, chance }
         };
         self.workers.iter().map(of).collect()
     }

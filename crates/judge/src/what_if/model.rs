@@ -267,7 +267,7 @@ fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
         cpus: view.cpu_allowed()?,
         // The busiest thread is full first, however many others do a little work.
         threads: ratio(working.iter().sum(), busiest).unwrap_or(f64::INFINITY),
-        quota: view.value("cgroup.cpu_quota").and_then(positive).unwrap_or(f64::INFINITY),
+        quota: view.cpu_quota().unwrap_or(f64::INFINITY),
     })
 }
 
