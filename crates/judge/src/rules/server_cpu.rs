@@ -10,7 +10,7 @@ use crate::number::{cpus, figure, percent};
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
 use crate::signals::{Signal, chance, cpu};
-use crate::thresholds::{HINT, HOST_ALONE, LIKELY, WORKS};
+use crate::thresholds::{HINT, HOST_ALONE, LIKELY, OTHERS_USE, WORKS};
 use crate::view::View;
 use crate::waiting::Waiting;
 
@@ -87,8 +87,14 @@ fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, c
         _ => own_sentence(cpu, used) + &beside_client(facts),
     };
     let unseen = if matches!(sign, Sign::Starved) { "" } else { cpu.unseen_words(confidence, cpu.had_room) };
-    let sentence = sentence + unseen + &spinning(cpu);
+    let sentence = sentence + &stolen(&cpu.view) + unseen + &spinning(cpu);
     Verdict::Binds { confidence, sentence, evidence: evidence(facts, cpu, used) }
+}
+
+/// Returns a clause about the CPU time that the hypervisor took, or an empty text if this time is short.
+fn stolen(view: &View<'_>) -> String {
+    let taken = Some(view.withheld()).filter(|taken| *taken >= OTHERS_USE);
+    taken.map_or(String::new(), |taken| format!("; the hypervisor took {} of the time of these CPUs", percent(taken)))
 }
 
 /// Returns a clause about CPU time that is not work, or an empty text.

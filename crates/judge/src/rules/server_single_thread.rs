@@ -76,7 +76,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(quota_line(&cpu.view));
     evidence.extend(super::handshakes::work(facts, &cpu.view));
     let unseen = match cpu.unseen_words(thread.chance, thread.had_room) {
-        "" => cpu.uncrowded_words(thread.chance),
+        "" => cpu.uncrowded_words(),
         unseen => unseen,
     };
     let sentence = match Several::of(&cpu) {

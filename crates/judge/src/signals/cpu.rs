@@ -14,8 +14,8 @@ use crate::number::{positive, ratio};
 use crate::single::{clients, good, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    CLOSE, CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD,
-    QUEUE_SAYS, QUEUE_SHARE, STILL_GROWS, SUREST, WORKS,
+    CLOSE, CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE,
+    ONE_THREAD, QUEUE_SAYS, QUEUE_SHARE, STILL_GROWS, SUREST, WORKS,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -179,16 +179,17 @@ impl<'a> ServerCpu<'a> {
         // If server and generator share CPUs, they make each other wait, so only the time for which the server ran is
         // used.
         let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
+        // A hypervisor that takes most of the time leaves no CPU idle, and the server runs for the rest of the time.
+        let withheld = view.withheld();
+        let (given, waited_for_host) = if withheld > MAX_STOLEN { (1.0, withheld) } else { (view.given(), 0.0) };
         let wants = used.map(|(used, allowed)| {
             let most = busy.unwrap_or(1.0) * allowed;
-            full(
-                "CPU time that the server ran or waited for",
-                view.given(),
-                (used + waited).min(most).max(used) / allowed,
+            let wanted = used + waited + waited_for_host * allowed;
+            full("CPU time that the server ran or waited for", given, wanted.min(most).max(used) / allowed).within(
+                spread(&view, "process.cpu", |part| {
+                    Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)
+                }),
             )
-            .within(spread(&view, "process.cpu", |part| {
-                Some(part.processes().iter().map(|p| p.busy).sum::<f64>() / allowed)
-            }))
         });
         let cpus = busy.map(|busy| Signal::new("busy share of the server's CPUs", busy, (FULL_MIDDLE, FULL_WIDTH)));
         // If an upstream fills the CPUs, the server waits for this upstream, so full CPUs are no sign.
@@ -246,12 +247,9 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns words for the end of a sentence about a full thread, if too few requests were in progress to show a queue
-    /// for it: `chance` is the probability of a full thread.
-    pub(crate) fn uncrowded_words(&self, chance: f64) -> &'static str {
-        match self.uncrowded_most < 1.0 && chance >= self.uncrowded_most {
-            true => "; less sure because this load has no request that waits for it",
-            false => "",
-        }
+    /// for it. Returns an empty text otherwise.
+    pub(crate) fn uncrowded_words(&self) -> &'static str {
+        if self.uncrowded_most < 1.0 { "; less sure because this load has no request that waits for it" } else { "" }
     }
 
     /// Returns the busiest thread that is full whatever the load. A thread that is always full polls or has other work,
