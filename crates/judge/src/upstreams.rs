@@ -3,6 +3,7 @@
 
 pub(crate) mod awaited;
 mod limit;
+mod quota;
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
@@ -12,7 +13,7 @@ use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::{clients, good, r1_us, server_of};
 use crate::sweep::top;
-use crate::thresholds::{CLOSE, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Load of an upstream, and the probability that the upstream is at the limit that this load names; 0 if it names no
@@ -64,7 +65,7 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
     let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
-    let [cpu_quota, throttled] = quota(view, &behind.address);
+    let quota = quota::Quota::of(view, &behind.address);
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
     let work = limit::Work {
@@ -75,17 +76,15 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
         connections,
         awaited: awaited(view, behind),
         at_a_time: course.at_a_time,
+        quota,
         // Requests that wait unread before the upstream show a limit, also without a plateau.
-        unseen_most: if course.is_limited || queue_before(view, behind, None).is_some() { 1.0 } else { CLOSE },
+        shows_limit: course.is_limited || queue_before(view, behind, None).is_some(),
     };
-    let limit = match throttled.is_some_and(|share| share >= THROTTLED) {
-        true => Some((UpstreamLimit::Quota, 1.0)),
-        false => work.limit().or_else(|| of_disk(view, &own).then_some((UpstreamLimit::Disk, 1.0))),
-    };
+    let limit = work.limit().or_else(|| of_disk(view, &own).then_some((UpstreamLimit::Disk, 1.0)));
     // An upstream may be full because of other clients.
     let limit = limit.filter(|_| is_awaited(view, behind, connections, course) != Some(false));
     let (limit, chance) = limit.map_or((None, 0.0), |(limit, chance)| (Some(limit), chance));
-    let behind = behind.clone();
+    let (behind, cpu_quota, throttled) = (behind.clone(), quota.cpus, quota.throttled);
     (UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }, chance)
 }
 
@@ -102,16 +101,6 @@ fn is_awaited(view: &View<'_>, behind: &Upstream, connections: Option<f64>, cour
 /// Returns the mean number of connections to an upstream on which a reply is awaited.
 fn awaited(view: &View<'_>, behind: &Upstream) -> Option<f64> {
     view.side.recording.reading("behind.busy", &behind.address, view.window).value()
-}
-
-/// Returns the number of CPUs that an upstream's CPU quota allows, and the share of the periods in which this quota ran
-/// out.
-fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
-    let read = |id| view.side.recording.reading(id, address, view.window).value().and_then(positive);
-    let periods = read("behind.cpu_periods");
-    let out = view.side.recording.reading("behind.cpu_throttled_periods", address, view.window).value();
-    let share = periods.zip(out).map(|(periods, out)| (out / periods).clamp(0.0, 1.0));
-    [read("behind.cpu_quota"), share]
 }
 
 /// Returns true if a disk of the host is full, and the upstream's processes keep this disk busy. The upstream's
@@ -139,9 +128,10 @@ pub(crate) fn fills_cpus(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu))
 }
 
-/// Returns true if the nearest full upstream is limited by a CPU quota.
+/// Returns true if the nearest full upstream is limited by a CPU quota that it mostly uses.
 pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
-    full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
+    full(loads)
+        .is_some_and(|load| load.limit == Some(UpstreamLimit::Quota) && quota::is_used(load.cpu_used, load.cpu_quota))
 }
 
 /// Returns the upstream that the server waits for: the nearest full upstream, if any.
@@ -182,12 +172,9 @@ pub(crate) fn sentence(load: &UpstreamLoad) -> String {
             figure(used),
             figure(allowed)
         ),
-        Some(UpstreamLimit::Quota) => format!(
-            "the server waits for {}: its CPU quota{} ran out in {} of its periods",
-            named(&load.behind),
-            load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {} CPUs", figure(cpus))),
-            percent(load.throttled.unwrap_or(0.0))
-        ),
+        Some(UpstreamLimit::Quota) => {
+            format!("the server waits for {}: {}", named(&load.behind), quota::words(load))
+        }
         Some(UpstreamLimit::Disk) => {
             format!("the server waits for {}, and that waits for the full disk of its host", named(&load.behind))
         }

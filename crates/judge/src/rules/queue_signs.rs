@@ -34,7 +34,7 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
     let full = upstreams::full(&facts.upstreams).filter(|_| upstreams::awaited::waits_behind(facts));
-    let full = full.map(|load| (upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts))));
+    let full = full.and_then(|load| Some((upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts)?))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
     [queue, counted, turns, full, inside].into_iter().flatten().collect()
 }

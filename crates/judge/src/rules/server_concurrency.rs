@@ -91,9 +91,13 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts)));
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
-    evidence.extend(upstreams::evidence(&view, &facts.upstreams));
+    let mut of_upstreams = upstreams::evidence(&view, &facts.upstreams);
+    of_upstreams.retain(|line| !evidence.contains(line));
+    evidence.extend(of_upstreams);
     evidence.extend(filled_cpus(facts, &view));
-    Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
+    // The sentence names the full upstream, so the verdict is no surer than this upstream's limit.
+    let most = upstreams::awaited::chance(facts).map_or(SUREST, |chance| chance.min(SUREST));
+    Ok(Verdict::Binds { confidence: confidence.min(most), sentence, evidence })
 }
 
 /// Checks that the answers do not wait for the generator to read them. Such a generator is slower than the server.
@@ -216,7 +220,7 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
 /// workers that were counted, or only the number of workers.
 fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(full) = upstreams::full(&facts.upstreams) {
-        return upstreams::sentence(full);
+        return upstreams::sentence(full) + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
     }
     if serial::turns(facts, places).is_some() {
         return crate::serial_words::SENTENCE.into();

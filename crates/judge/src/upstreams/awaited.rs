@@ -2,7 +2,9 @@
 //! is full.
 
 use crate::Facts;
+use crate::places::{self, Places};
 use crate::server_queue;
+use crate::thresholds::SURE;
 
 /// Returns true if requests of this load wait for the nearest full upstream. An upstream that few requests wait for has
 /// no limit. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
@@ -13,10 +15,19 @@ pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     super::full(&facts.upstreams).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the probability that the nearest full upstream is full.
-pub(crate) fn chance(facts: &Facts<'_>) -> f64 {
-    let full = facts.upstreams.iter().position(|load| load.limit.is_some());
-    full.and_then(|at| facts.upstream_chances.get(at)).copied().unwrap_or(0.0)
+/// Returns the probability that the nearest full upstream is full. Returns `None` if no upstream is full.
+pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
+    let full = facts.upstreams.iter().position(|load| load.limit.is_some())?;
+    facts.upstream_chances.get(full).copied()
+}
+
+/// Returns the words about a number of connections or workers that may be the limit instead of the full upstream.
+/// Returns `None` if the upstream's limit is sure, or if no count equals the number of requests handled at a time.
+pub(crate) fn other_limit(facts: &Facts<'_>, places: Option<&Places>) -> Option<String> {
+    let places = places.filter(|_| chance(facts).is_some_and(|chance| chance < SURE))?;
+    let count = places.matching().find(|one| places::is_connections(one)).or_else(|| places.matching().next())?;
+    let number = places::requests(places.places);
+    Some(format!(", or it handles only about {number} at a time ({})", places::text(count)))
 }
 
 #[cfg(test)]

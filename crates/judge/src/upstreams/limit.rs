@@ -1,14 +1,16 @@
-//! Finds out what limits an upstream: all its CPUs, one thread, or a lock (its threads run one at a time).
+//! Finds out what limits an upstream: its CPU quota, all its CPUs, one thread, or a lock (its threads run one at a
+//! time).
 
 use run::UpstreamLimit;
 
+use super::quota::Quota;
 use crate::lighter::{LighterLoads, busy_of};
 use crate::number::ratio;
 use crate::signals::chance;
 use crate::signals::full::{full, full_thread};
 use crate::thresholds::{
-    FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LEAST_PLACES, LIKELY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_PLACE, ONE_THREAD,
-    QUEUE_SHARE,
+    CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LEAST_PLACES, LIKELY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_PLACE,
+    ONE_THREAD, QUEUE_SHARE,
 };
 use crate::view::{Task, View, busy, mask};
 
@@ -24,13 +26,15 @@ pub(super) struct Work<'v, 'a> {
     pub(super) awaited: Option<f64>,
     /// Number of requests that the server handles at a time; absent if unknown.
     pub(super) at_a_time: Option<f64>,
-    /// Greatest probability of a full thread or CPU whose use without this load is not known.
-    pub(super) unseen_most: f64,
+    pub(super) quota: Quota,
+    /// True if the run shows a limit: throughput stopped growing, a load missed the objective, or requests wait before
+    /// the upstream.
+    pub(super) shows_limit: bool,
 }
 
 impl Work<'_, '_> {
-    /// Returns the limit of the upstream, and its probability. Returns `None` if neither the upstream's CPUs nor one of
-    /// its threads are likely full, and the CPU use shows no lock either.
+    /// Returns the limit of the upstream, and its probability. Returns `None` if neither the upstream's quota, nor its
+    /// CPUs, nor one of its threads are likely full, and the CPU use shows no lock either.
     pub(super) fn limit(&self) -> Option<(UpstreamLimit, f64)> {
         let all = [
             (UpstreamLimit::Cpu, self.own_cpus()),
@@ -38,7 +42,12 @@ impl Work<'_, '_> {
             (UpstreamLimit::Cpu, self.shared_cpus()),
             (UpstreamLimit::Lock, self.lock()),
         ];
-        all.into_iter().find(|(_, chance)| *chance >= LIKELY)
+        let full = all.into_iter().find(|(_, chance)| *chance >= LIKELY);
+        // A quota that bursts exhaust does not hide a surer limit.
+        let used = (!self.processes.is_empty()).then(|| self.used());
+        let ran_out = (UpstreamLimit::Quota, self.quota.ran_out(used, self.shows_limit));
+        let likely = full.into_iter().chain([ran_out]).filter(|(_, chance)| *chance >= LIKELY);
+        likely.reduce(|full, ran_out| if ran_out.1 >= full.1 { ran_out } else { full })
     }
 
     fn used(&self) -> f64 {
@@ -50,9 +59,11 @@ impl Work<'_, '_> {
         self.view.cpu_allowed_of(&busy(self.processes)).and_then(|allowed| ratio(self.used(), allowed))
     }
 
-    /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`].
+    /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`]. If the use without
+    /// this load is not known, only a run that shows a limit makes a full thread or CPU probable.
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
-        had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
+        let unseen_most = if self.shows_limit { 1.0 } else { CLOSE };
+        had_room.map_or(full.min(unseen_most), |had_room| full * had_room)
     }
 
     /// Returns the probability that the upstream had time left on its CPUs under lighter loads. `share` is the busy
