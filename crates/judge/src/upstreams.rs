@@ -63,9 +63,10 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
     let own = InstanceFilter::new(&behind.processes);
     let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
-    let cpu_allowed = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
-    let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     let quota = quota::Quota::of(view, &behind.address);
+    let may_run_on = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
+    let cpu_allowed = quota.at_most(may_run_on);
+    let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
     let work = limit::Work {
@@ -145,7 +146,8 @@ pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
 pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     let do_this = match waits_for.limit {
         Some(UpstreamLimit::Quota) => {
-            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`), or make it do less per request"
+            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`) and, if it does not follow the quota, its number of \
+             threads, or make it do less per request"
         }
         Some(UpstreamLimit::Lock) => {
             "start more processes of it (more CPUs do not help), or find its lock with a profiler"

@@ -27,7 +27,7 @@ pub(crate) fn other_limit(facts: &Facts<'_>, places: Option<&Places>) -> Option<
     let places = places.filter(|_| chance(facts).is_some_and(|chance| chance < SURE))?;
     let count = places.matching().find(|one| places::is_connections(one)).or_else(|| places.matching().next())?;
     let number = places::requests(places.places);
-    Some(format!(", or it handles only about {number} at a time ({})", places::text(count)))
+    Some(format!(", or the server handles only about {number} at a time ({})", places::text(count)))
 }
 
 #[cfg(test)]

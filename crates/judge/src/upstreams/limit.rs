@@ -37,6 +37,7 @@ impl Work<'_, '_> {
     /// CPUs, nor one of its threads are likely full, and the CPU use shows no lock either.
     pub(super) fn limit(&self) -> Option<(UpstreamLimit, f64)> {
         let all = [
+            (UpstreamLimit::Quota, self.used_up_quota()),
             (UpstreamLimit::Cpu, self.own_cpus()),
             (UpstreamLimit::Thread, self.thread()),
             (UpstreamLimit::Cpu, self.shared_cpus()),
@@ -54,9 +55,21 @@ impl Work<'_, '_> {
         self.processes.iter().map(|process| process.busy).sum()
     }
 
+    /// Returns the number of CPUs on which the upstream's processes may run.
+    fn cpus(&self) -> Option<f64> {
+        self.view.cpu_allowed_of(&busy(self.processes))
+    }
+
     /// Returns the share of the CPUs that the upstream may use for which it ran, 0 to 1.
     fn share(&self) -> Option<f64> {
-        self.view.cpu_allowed_of(&busy(self.processes)).and_then(|allowed| ratio(self.used(), allowed))
+        self.cpus().and_then(|cpus| ratio(self.used(), cpus))
+    }
+
+    /// Returns the probability that the upstream uses up its CPU quota. A runtime that starts one thread for each CPU
+    /// of its quota uses the quota up, although the quota hardly ever runs out.
+    fn used_up_quota(&self) -> f64 {
+        let Some(share) = self.quota.used_share(self.used(), self.cpus()) else { return 0.0 };
+        self.of_load(full("", 1.0, share).chance(), self.had_room(share))
     }
 
     /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`]. If the use without

@@ -174,9 +174,9 @@ fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     assert!(verdict.evidence.iter().any(|line| line.text.contains("the CPUs were busy")), "{verdict:#?}");
 }
 
-/// Makes a run of a proxy in front of an application. The application's quota runs out in `out` of ten periods per
-/// second. A disk is busy for `disk_us` microseconds per request, and the application and the proxy write `app_bytes`
-/// and `own_bytes` per request.
+/// Makes a run of a proxy in front of an application. The application uses four fifths of its quota, which runs out in
+/// `out` of ten periods per second. A disk is busy for `disk_us` microseconds per request, and the application and the
+/// proxy write `app_bytes` and `own_bytes` per request.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }
@@ -198,7 +198,7 @@ fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: 
         .level(Who::Server, "behind.cpu_quota", "127.0.0.1:8001", 0.2)
         .per_s(Who::Server, "behind.cpu_periods", "127.0.0.1:8001", |_| 10.0)
         .per_s(Who::Server, "behind.cpu_throttled_periods", "127.0.0.1:8001", move |_| out)
-        .per_s(Who::Server, "process.cpu", "python3:812", |p| p.x * 1000.0)
+        .per_s(Who::Server, "process.cpu", "python3:812", |p| p.x * 800.0)
         .per_s(Who::Server, "process.write_bytes", "python3:812", move |p| p.x * app_bytes)
         .per_s(Who::Server, "process.write_bytes", "srv:100", move |p| p.x * own_bytes)
         .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * disk_us)
