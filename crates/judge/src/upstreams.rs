@@ -69,6 +69,7 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
     let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
     let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
+    let has_queue = queue_before(view, behind, None).is_some();
     let work = limit::Work {
         view,
         lighter,
@@ -76,10 +77,11 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
         threads: &threads,
         connections,
         awaited: awaited(view, behind),
+        has_queue,
         at_a_time: course.at_a_time,
         quota,
         // Requests that wait unread before the upstream show a limit, also without a plateau.
-        shows_limit: course.is_limited || queue_before(view, behind, None).is_some(),
+        shows_limit: course.is_limited || has_queue,
     };
     let limit = work.limit().or_else(|| of_disk(view, &own).then_some((UpstreamLimit::Disk, 1.0)));
     // An upstream may be full because of other clients.

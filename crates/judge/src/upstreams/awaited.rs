@@ -109,6 +109,47 @@ mod tests {
         assert!(names_the_upstream(&database) && database.confidence >= 0.85, "{database:#?}");
     }
 
+    /// This case occurs with PostgreSQL, whose process for each connection computes nearly all the time. The pool of
+    /// four connections is too small: four of eight CPUs are idle, and no request waits in the database.
+    #[test]
+    fn a_full_process_for_each_connection_shows_a_small_pool() {
+        let eight = || four_at_a_time().level(Who::Server, "cpu.online", "", 8.0);
+        let unread = || eight().level(Who::Server, "connection.receive_queue", "", 60.0);
+        let all = |at: usize, p: &Point| if at == 4 { 0.0 } else { p.x / 200.0 * 0.97 };
+        let pool = before(unread(), &DATABASE, [4.0, 3.9], all).verdict();
+        assert!(pool.id == "server-concurrency" && pool.waits_for.is_none(), "{pool:#?}");
+        assert!(pool.sentence.contains("about 4 requests at a time"), "{pool:#?}");
+        let waiting = unread().level(Who::Server, "behind.unread", ADDRESS, 600.0);
+        let queue = before(waiting, &DATABASE, [4.0, 3.9], all).verdict();
+        assert!(queue.waits_for.is_some(), "requests wait before the processes: {queue:#?}");
+    }
+
+    fn one_at_a_time() -> PlantedRun {
+        PlantedRun::new(20_000.0, 50.0).level(Who::Server, "connection.receive_queue", "", 60.0)
+    }
+
+    /// A server with one worker sends one query at a time to PostgreSQL, so only one process of the database computes.
+    #[test]
+    fn one_worker_before_a_database_shows_no_full_database() {
+        let cpus = |at: usize, p: &Point| if at == 1 { p.x / 50.0 * 0.97 } else { 0.0 };
+        let forked = one_at_a_time().level(Who::Server, "process.parent", "postgres:200", 199.0);
+        let verdict = before(forked, &["postgres:199", "postgres:200"], [1.0, 0.98], cpus).verdict();
+        assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_none(), "{verdict:#?}");
+        assert!(verdict.sentence.contains("about 1 request at a time"), "{verdict:#?}");
+    }
+
+    /// A server with one worker waits for a busy thread. The thread may be an event loop such as that of node, or one
+    /// of many threads such as those of a Java server, which would serve further requests.
+    #[test]
+    fn a_busy_thread_behind_one_worker_is_named_with_the_worker() {
+        let one = before(one_at_a_time(), &["node:300"], [1.0, 0.98], |_, p| p.x / 50.0 * 0.97).verdict();
+        assert!(names_the_upstream(&one) && one.confidence <= 0.6, "{one:#?}");
+        assert!(one.sentence.contains("or the server handles only about 1 request at a time"), "{one:#?}");
+        let queue = one_at_a_time().level(Who::Server, "behind.unread", ADDRESS, 600.0);
+        let many = before(queue, &["redis:300"], [1.0, 0.98], |_, p| p.x / 50.0 * 0.97).verdict();
+        assert!(names_the_upstream(&many) && many.confidence >= 0.9, "requests wait for the thread: {many:#?}");
+    }
+
     /// Four threads of a parallel upstream use 0.97 CPUs in sum.
     #[test]
     fn a_parallel_upstream_that_uses_about_one_cpu_has_no_lock() {

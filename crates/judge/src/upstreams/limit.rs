@@ -12,7 +12,7 @@ use crate::thresholds::{
     CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, LEAST_PLACES, LIKELY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_PLACE,
     ONE_THREAD, QUEUE_SHARE,
 };
-use crate::view::{Task, View, busy, mask};
+use crate::view::{Task, View, busy, mask, program};
 
 /// Processes and threads of one upstream, in the trial that shows its load.
 pub(super) struct Work<'v, 'a> {
@@ -24,6 +24,8 @@ pub(super) struct Work<'v, 'a> {
     pub(super) connections: Option<f64>,
     /// Mean number of connections on which a reply is awaited; absent if unknown.
     pub(super) awaited: Option<f64>,
+    /// True if requests were seen to wait before the upstream.
+    pub(super) has_queue: bool,
     /// Number of requests that the server handles at a time; absent if unknown.
     pub(super) at_a_time: Option<f64>,
     pub(super) quota: Quota,
@@ -112,17 +114,39 @@ impl Work<'_, '_> {
         let candidates: Vec<f64> = self.busy_threads().map(|task| self.chance_of(task)).collect();
         let likely = candidates.iter().filter(|chance| **chance >= LIKELY).count() as f64;
         let most = candidates.into_iter().fold(0.0, f64::max);
+        let (Some(connections), Some(awaited)) = (self.connections, self.awaited) else { return most };
         // If each process serves about one connection, a full process holds up only the request on its connection.
-        match (self.connections, self.awaited) {
-            (Some(connections), Some(awaited))
-                if connections > 1.0
-                    && self.processes.len() as f64 >= connections
-                    && likely < QUEUE_SHARE * awaited =>
-            {
-                0.0
-            }
-            _ => most,
+        let works_on_all = !self.has_queue && busy(self.processes).len() as f64 >= awaited;
+        match self.serves_one_each(connections) && (likely < QUEUE_SHARE * awaited || works_on_all) {
+            true => 0.0,
+            // A thread that serves the only request of the server is full, too, if further threads could serve further
+            // requests.
+            false if self.has_one_request() => most.min(CLOSE),
+            false => most,
         }
+    }
+
+    /// Returns true if each process of the upstream serves about one connection. A single process may serve all
+    /// requests on one connection, unless a process of the same program started it.
+    fn serves_one_each(&self, connections: f64) -> bool {
+        self.processes.len() as f64 >= connections && (connections > 1.0 || self.has_children())
+    }
+
+    /// Returns true if a working process of the upstream was started by another process of the same program. A database
+    /// such as PostgreSQL starts a process for each connection.
+    fn has_children(&self) -> bool {
+        let parents = self.view.side.recording.instances("process.parent");
+        busy(self.processes).iter().any(|child| {
+            let parent = parents.value(&child.name, self.view.window);
+            let parent = parent.map(|id| format!("{}:{id}", program(&child.name)));
+            self.processes.iter().any(|process| Some(&process.name) == parent.as_ref())
+        })
+    }
+
+    /// Returns true if the server sends only about one request at a time to the upstream, so no request waits in the
+    /// upstream. Returns false if the number of awaited replies is unknown.
+    fn has_one_request(&self) -> bool {
+        !self.has_queue && self.awaited.is_some_and(|awaited| awaited <= ONE_PLACE)
     }
 
     fn chance_of(&self, task: &Task) -> f64 {
