@@ -150,6 +150,25 @@ mod tests {
         assert!(names_the_upstream(&many) && many.confidence >= 0.9, "requests wait for the thread: {many:#?}");
     }
 
+    /// This case occurs with one synchronous worker, such as gunicorn's default, before a parallel upstream in Go or
+    /// Java that computes for 95 % of each request. The upstream's threads use one CPU in sum, because they never get
+    /// more than one request at a time.
+    #[test]
+    fn a_parallel_upstream_that_gets_one_request_at_a_time_has_no_lock() {
+        let behind = |connections: [f64; 2]| {
+            let mut planted = before(one_at_a_time(), &["app:300"], connections, |_, p| p.x / 50.0 * 0.95);
+            for thread in ["app:300/300", "app:300/301", "app:300/302", "app:300/303"] {
+                planted = planted.per_s(Who::Server, "thread.cpu", thread, |p| p.x / 50.0 * 0.95e6 / 4.0);
+            }
+            planted.verdict()
+        };
+        let one = behind([1.0, 0.96]);
+        assert!(one.id == "server-concurrency" && !one.serial && one.waits_for.is_none(), "{one:#?}");
+        assert!(one.sentence.contains("about 1 request at a time"), "{one:#?}");
+        let many = behind([64.0, 60.0]);
+        assert!(many.serial && names_the_upstream(&many), "sixty requests take turns: {many:#?}");
+    }
+
     /// Four threads of a parallel upstream use 0.97 CPUs in sum.
     #[test]
     fn a_parallel_upstream_that_uses_about_one_cpu_has_no_lock() {

@@ -173,10 +173,12 @@ impl Work<'_, '_> {
     /// Returns the probability that a lock lets only one thread of the upstream run at a time. One sign of such a lock
     /// is that the upstream uses about one CPU. The CPUs must also have idle time, because a parallel upstream gets
     /// only one CPU if other programs use the other CPUs. The server must handle about one request at a time, because a
-    /// parallel upstream may happen to use about one CPU.
+    /// parallel upstream may happen to use about one CPU. The server must send more than one request at a time, because
+    /// requests that come one at a time need no lock to use one CPU.
     fn lock(&self) -> f64 {
         let all = self.view.busy_share_of(mask(self.processes).unwrap_or(0));
         let takes_turns = self.processes.len() == 1
+            && !self.has_one_request()
             && self.at_a_time.is_some_and(|requests| (LEAST_PLACES..=ONE_PLACE).contains(&requests))
             && (NEARLY_FULL * self.view.given()..ONE_CPU).contains(&self.used())
             && all.is_some_and(|busy| busy < FULL_MIDDLE);
