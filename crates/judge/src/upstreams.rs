@@ -2,18 +2,18 @@
 //! waits for.
 
 pub(crate) mod awaited;
+mod disk;
 mod limit;
 mod quota;
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
-use crate::disks::{fullest, is_full, is_own};
 use crate::evidence::measured;
 use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::{clients, good, r1_us, server_of};
 use crate::sweep::top;
-use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{LIKELY, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Load of an upstream, and the probability that the upstream is at the limit that this load names; 0 if it names no
@@ -83,7 +83,8 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
         // Requests that wait unread before the upstream show a limit, also without a plateau.
         shows_limit: course.is_limited || has_queue,
     };
-    let limit = work.limit().or_else(|| of_disk(view, &own).then_some((UpstreamLimit::Disk, 1.0)));
+    let of_disk = || Some((UpstreamLimit::Disk, disk::chance_of(view, &own))).filter(|(_, chance)| *chance >= LIKELY);
+    let limit = work.limit().or_else(of_disk);
     // An upstream may be full because of other clients.
     let limit = limit.filter(|_| is_awaited(view, behind, connections, course) != Some(false));
     let (limit, chance) = limit.map_or((None, 0.0), |(limit, chance)| (Some(limit), chance));
@@ -104,21 +105,6 @@ fn is_awaited(view: &View<'_>, behind: &Upstream, connections: Option<f64>, cour
 /// Returns the mean number of connections to an upstream on which a reply is awaited.
 fn awaited(view: &View<'_>, behind: &Upstream) -> Option<f64> {
     view.side.recording.reading("behind.busy", &behind.address, view.window).value()
-}
-
-/// Returns true if a disk of the host is full, and the upstream's processes keep this disk busy. The upstream's
-/// processes must also move more bytes to and from disks than the server does.
-fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
-    let moved = |own: &InstanceFilter<'_>| -> f64 {
-        let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
-        of("process.read_bytes") + of("process.write_bytes")
-    };
-    let a_request = ratio(moved(these), view.trial.measured.tally.completed as f64).is_some_and(|bytes| bytes >= 1.0);
-    let is_theirs = || {
-        let disk = fullest(view, view.span_s? * 1e6)?.disk;
-        is_own(view, these, &disk)
-    };
-    a_request && moved(these) > moved(&view.side.instance_filter()) && is_full(view) && is_theirs().unwrap_or(true)
 }
 
 /// Returns the nearest upstream that is full (at one of its limits).
