@@ -12,7 +12,7 @@ use crate::ack_timer;
 use crate::laws::service_us;
 use crate::number::{figure, positive};
 use crate::single::{clients, good, server_of};
-use crate::thresholds::{BUSY, HOLDS_MANY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
+use crate::thresholds::{BUSY, HOLDS_MANY, MANY_PLACES, NEARLY_FULL, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
 use crate::waits;
 
@@ -51,14 +51,14 @@ impl Places {
         let (children, connections) = distinct(children(&view, server_of(one)), connections(&view));
         let threads = if may_be_pool(facts) { threads(&view) } else { Counts::new() };
         let mut counted = [children, threads, connections].concat();
+        counted.retain(|(depth, one)| !(equals(one, places) && passes_all_on(&view, *depth, one.count)));
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
         Some(Self { places, counted })
     }
 
     /// Returns the counts that equal the number of requests handled at a time, within the error of both measurements.
     pub(crate) fn matching(&self) -> impl Iterator<Item = &Counted> {
-        let equal = |c: &&Counted| (c.count - self.places).abs() <= PLACES_APART * c.count;
-        self.counted.iter().map(|(_, counted)| counted).filter(equal)
+        self.counted.iter().map(|(_, counted)| counted).filter(|one| equals(one, self.places))
     }
 
     /// Among the groups of workers that are far larger than the number of requests handled at a time, returns the group
@@ -70,6 +70,22 @@ impl Places {
         let last = workers.max_by(|(a, one), (b, other)| a.cmp(b).then(other.count.total_cmp(&one.count)));
         last.map(|(_, counted)| counted).filter(|_| self.matching().next().is_none())
     }
+}
+
+/// Returns true if a count equals the number of requests handled at a time, within the error of both measurements.
+fn equals(counted: &Counted, places: f64) -> bool {
+    (counted.count - places).abs() <= PLACES_APART * counted.count
+}
+
+/// Returns true if `count` workers at the distance `depth` from the server pass nearly all requests in flight on to
+/// their upstreams, more than one per worker. No request waits for such a worker, so each worker handles many requests
+/// at a time. Proxies such as nginx with a few workers pass all requests on.
+fn passes_all_on(view: &View<'_>, depth: u32, count: f64) -> bool {
+    let awaited = |b: &run::Upstream| view.side.recording.reading("behind.busy", &b.address, view.window).value();
+    let next = view.side.behind.iter().filter(|b| b.depth == depth + 1);
+    let passed_on: f64 = next.filter_map(awaited).sum();
+    let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
+    passed_on > (1.0 + PLACES_APART) * count && passed_on >= NEARLY_FULL * in_flight
 }
 
 /// Returns false if samples of the threads show no pool of workers. The threads of a runtime, such as those of Go or
@@ -86,6 +102,11 @@ const CONNECTIONS: &str = "connections";
 /// Returns true for a count of connections.
 pub(crate) fn is_connections(counted: &Counted) -> bool {
     counted.what == CONNECTIONS
+}
+
+/// Returns true for a count of child processes.
+pub(crate) fn is_children(counted: &Counted) -> bool {
+    counted.what == CHILDREN
 }
 
 /// Returns true for a count of threads. Threads that ran need not be workers, so this count alone shows no queue.
@@ -257,155 +278,4 @@ fn connections(view: &View<'_>) -> Vec<Connections> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::planted::{PlantedRun, Who};
-    use run::Upstream;
-
-    /// Makes a proxy that reads every request immediately. Behind the proxy, a service with `children` child processes
-    /// uses a pool of `pool` database connections.
-    fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
-        let mut planted = PlantedRun::new(20_000.0, x_max).shared();
-        let mut workers: Vec<String> = vec!["app:200".into()];
-        for pid in 201..=200 + children {
-            let name = format!("app:{pid}");
-            planted = planted.per_s(Who::Server, "process.cpu", &name, |p| p.x * 10.0).level(
-                Who::Server,
-                "process.parent",
-                &name,
-                200.0,
-            );
-            workers.push(name);
-        }
-        planted
-            .per_s(Who::Server, "process.cpu", "app:200", |_| 0.0)
-            .per_s(Who::Server, "process.cpu", "postgres:300", |p| p.x * 10.0)
-            .level(Who::Server, "behind.connections", "127.0.0.1:9000", 64.0)
-            .level(Who::Server, "behind.connections", "127.0.0.1:5432", pool)
-            .change(move |t, _| {
-                let behind = |address: &str, depth, from: &str, processes: &[String]| Upstream {
-                    address: address.into(),
-                    depth,
-                    from: from.into(),
-                    processes: processes.to_vec(),
-                    ..Upstream::default()
-                };
-                t.server.iter_mut().for_each(|side| {
-                    side.behind = vec![
-                        behind("127.0.0.1:9000", 1, "", &workers),
-                        behind("127.0.0.1:5432", 2, "127.0.0.1:9000", &["postgres:300".to_string()]),
-                    ];
-                });
-            })
-    }
-
-    #[test]
-    fn children_that_match_the_places_are_named_and_so_is_a_pool() {
-        let b = chain(254.0, 5, 23.0).verdict();
-        let first = b.counted.first().map(|c| (c.what.as_str(), c.count, c.of.as_str()));
-        assert_eq!((b.id.as_str(), first), ("server-concurrency", Some(("children", 5.0, "app"))), "{b:#?}");
-        assert!(b.sentence.contains("app has 5 children") && b.confidence >= 0.7, "{b:#?}");
-        assert!(b.advice.iter().any(|a| a.contains("Raise the number of children of app (now 5)")), "{:?}", b.advice);
-        let b = chain(162.0, 12, 3.0).verdict();
-        assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
-        assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
-    }
-
-    /// For one nginx worker in front of a slow application, an earlier version of loadline advised: "nginx has 1 child:
-    /// raise the number of children".
-    #[test]
-    fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {
-        let holding = |each: f64| {
-            let mut planted = chain(254.0, 5, 23.0);
-            for pid in 201..=205 {
-                let name = format!("app:{pid}");
-                planted = planted.per_s(Who::Server, "process.fds", &name, move |p| 10.0 + each * (p.n - 1.0) / 5.0);
-            }
-            planted.verdict().counted
-        };
-        assert_eq!(holding(0.0).first().map(|c| c.count), Some(5.0));
-        assert!(holding(1.0).is_empty(), "{:?}", holding(1.0));
-    }
-
-    #[test]
-    fn a_pool_with_busy_connections_is_named_instead_of_the_database_s_children() {
-        // Makes a database that has one child process for each of three connections.
-        let with_children = |busy: Option<f64>| {
-            let mut planted = chain(162.0, 12, 3.0).level(Who::Server, "process.parent", "postgres:300", 1.0);
-            for pid in 301..=303 {
-                let name = format!("postgres:{pid}");
-                planted = planted.per_s(Who::Server, "process.cpu", &name, |p| p.x * 10.0).level(
-                    Who::Server,
-                    "process.parent",
-                    &name,
-                    300.0,
-                );
-            }
-            if let Some(busy) = busy {
-                planted = planted.level(Who::Server, "behind.busy", "127.0.0.1:5432", busy);
-            }
-            planted.change(|t, _| {
-                let postgres = t.server.iter_mut().filter_map(|side| side.behind.last_mut());
-                postgres.for_each(|b| b.processes = (300..=303).map(|pid| format!("postgres:{pid}")).collect());
-            })
-        };
-        let b = with_children(Some(2.9)).verdict();
-        assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
-        assert!(b.sentence.contains("app has 3 connections to postgres 127.0.0.1:5432"), "{b:#?}");
-        let b = with_children(None).verdict();
-        assert!(b.counted.len() == 1 && b.sentence.contains("postgres has 3 children"), "{b:#?}");
-    }
-
-    #[test]
-    fn if_most_workers_wait_more_workers_are_not_advised() {
-        let b = chain(75.0, 8, 9.0).verdict();
-        assert!(b.id == "server-concurrency" && b.counted.is_empty(), "{b:#?}");
-        assert!(
-            b.advice.iter().any(|a| a.contains("More workers will not help: app has 8 children")),
-            "{:?}",
-            b.advice
-        );
-        assert!(!b.advice.iter().any(|a| a.contains("Raise the number")), "{:?}", b.advice);
-    }
-
-    /// Makes a server in which five threads ran: three of one name, one of another name, and the process's first
-    /// thread.
-    fn three_threads_of_one_name() -> PlantedRun {
-        let names = [("http-exec-1", 104), ("http-exec-2", 105), ("http-exec-13", 106), ("gc", 107), ("srv", 100)];
-        let planted = PlantedRun::new(20_000.0, 152.0).none(Who::Server, "thread.cpu").shared();
-        names.iter().fold(planted, |planted, (name, tid)| {
-            planted.per_s(Who::Server, "thread.cpu", &format!("{name}:100/{tid}"), |p| p.x)
-        })
-    }
-
-    #[test]
-    fn threads_of_one_name_are_one_kind_of_place() {
-        let b = three_threads_of_one_name().verdict();
-        assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
-    }
-
-    /// This case occurred with Go behind a limit that delays answers: three threads of the runtime ran, but they were
-    /// no pool.
-    #[test]
-    fn threads_that_samples_show_to_be_no_pool_are_not_counted() {
-        let sampled = three_threads_of_one_name().change(|trial, _| {
-            let idle = crate::waits::tests::process(4.0, &[(run::ThreadState::Futex, "", 4.0)]);
-            trial.server.iter_mut().for_each(|side| side.waits = Some(Box::new(idle.clone())));
-        });
-        let b = sampled.verdict();
-        assert!(b.counted.is_empty() && !b.sentence.contains("worker threads"), "{b:#?}");
-    }
-
-    /// With one client, a response takes 20 ms (R1), and 17 ms of this time are the network round trip. A request on
-    /// the network occupies no worker, so Xmax × R1 is no number of workers.
-    #[test]
-    fn a_long_round_trip_gives_no_number_of_workers() {
-        let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(
-            Who::Server,
-            "connection.rtt",
-            "",
-            17_000.0,
-        );
-        let b = far.verdict();
-        assert!(b.counted.is_empty() && b.confidence <= 0.5, "{b:#?}");
-    }
-}
+mod tests;

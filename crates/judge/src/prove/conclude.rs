@@ -116,7 +116,7 @@ impl<'a> Experiment<'a> {
             excludes_others: excludes_others(proof, lever),
             more_load,
             more_sources,
-            observed: observed(verdict, other.as_ref()),
+            observed: observed(facts, verdict, other.as_ref()),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
         };
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }

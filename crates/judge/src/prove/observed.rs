@@ -1,7 +1,7 @@
 //! Direct observations of bottlenecks. A counter shows a bottleneck directly if it counts queues, refusals or losses,
 //! and not only the use of a device.
 
-use run::{Bottleneck, Evidence};
+use run::{Bottleneck, Counted, Evidence};
 
 use super::decision::Observed;
 use crate::Facts;
@@ -10,7 +10,7 @@ use crate::places;
 use crate::rules::{RULES, Tier};
 use crate::single::server_of;
 use crate::verdict::without;
-use crate::view::View;
+use crate::view::{View, program};
 use crate::waits;
 
 /// Counters that show each bottleneck directly. A rule lists a counter of this table as evidence only if the counter
@@ -51,6 +51,17 @@ pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {
     !verdict.counted.iter().all(places::is_threads)
 }
 
+/// Returns true if the verdict counts only threads, and children of the server that read all requests at once. A child
+/// that handles one request at a time leaves the others unread or unaccepted. Returns false if no counter shows the
+/// requests that wait.
+fn are_requests_read_at_once(facts: &Facts<'_>, verdict: &Bottleneck) -> bool {
+    let views: Vec<View<'_>> = facts.loaded().filter_map(server_of).collect();
+    let waits = |id| views.iter().filter_map(|view| view.value(id)).reduce(f64::max).is_none_or(|most| most >= 1.0);
+    let is_own = |child: &Counted| views.iter().any(|v| v.side.processes.iter().any(|p| program(p) == child.of));
+    let of_reader = |one: &Counted| places::is_threads(one) || places::is_children(one) && is_own(one);
+    verdict.counted.iter().all(of_reader) && !["connection.receive_queue", "listen.queue"].into_iter().any(waits)
+}
+
 /// Returns a direct sign of a bottleneck other than the verdict's, in words. Ignores the bottlenecks that the
 /// experiment excluded.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
@@ -80,11 +91,11 @@ fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Compares the direct observations with the verdict. `other` is a direct sign of another cause, if any.
-pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed {
+pub(super) fn observed(facts: &Facts<'_>, verdict: &Bottleneck, other: Option<&String>) -> Observed {
     match (observation(verdict), other) {
         (_, Some(_)) => Observed::Contradicts,
         (Some(_), None) => Observed::Agrees,
-        (None, None) if are_places_seen(verdict) => Observed::Agrees,
+        (None, None) if are_places_seen(verdict) && !are_requests_read_at_once(facts, verdict) => Observed::Agrees,
         (None, None) => Observed::Nothing,
     }
 }
@@ -92,6 +103,7 @@ pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planted::{PlantedRun, Who};
 
     #[test]
     fn every_observation_is_of_a_known_bottleneck_and_of_a_known_counter() {
@@ -102,6 +114,22 @@ mod tests {
                 assert!(figures.contains(counter) || run::counter(counter).is_some(), "{id}: {counter}");
             }
         }
+    }
+
+    /// This case occurs with nginx before workers behind a unix socket: nothing shows that nginx passes all requests
+    /// on, but its children leave no request unread.
+    #[test]
+    fn children_that_read_all_requests_at_once_are_not_seen_directly() {
+        let seen = |unread: f64, what: &str| {
+            let planted = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", unread);
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            let counted = vec![Counted { what: what.into(), count: 4.0, of: "srv".into(), peer: String::new() }];
+            let verdict = Bottleneck { id: "server-concurrency".into(), counted, ..Bottleneck::default() };
+            observed(&Facts::of(&run), &verdict, None)
+        };
+        assert_eq!((seen(0.0, "children"), seen(60.0, "children")), (Observed::Nothing, Observed::Agrees));
+        assert_eq!((seen(0.0, "connections"), seen(60.0, "threads")), (Observed::Agrees, Observed::Nothing));
     }
 
     /// If the table lists counters for a bottleneck, the planted run of this bottleneck must show at least one of these
