@@ -7,6 +7,8 @@ use run::{Evidence, FigureUnit, Trial};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
+use crate::places::Places;
+use crate::server_queue;
 use crate::single::{server_of, sides_of};
 use crate::thresholds::{
     BUSY, FRAMING, OWN_BYTES, QUEUED_BYTES, STALLS_SEEN, TRIP_GREW, TRIP_QUEUE_US, TRIP_QUEUED, TRIP_SHARE, WINDOW_WAIT,
@@ -16,12 +18,49 @@ use crate::view::View;
 /// Returns evidence of the queue, on the side with the longest round trips. Returns `None` if busy CPUs of a host could
 /// cause the delay.
 pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
-    longest(trial).filter(|_| idle(trial))
+    longest(trial, |_| true).filter(|_| idle(trial))
+}
+
+/// Returns the evidence of [`on_the_way`] if the queue can come from the load: unsent data waits, or round trips are far
+/// longer than at the lightest load. On a radio link, round trips vary much at every load, so a mean far above the
+/// minimum shows no queue.
+pub(crate) fn of_the_load(facts: &Facts<'_>, trial: &Trial) -> Option<Evidence> {
+    let by_load = |view: &View<'_>| waits_unsent(view) || may_have_grown(facts, view);
+    longest(trial, by_load).filter(|_| idle(trial))
+}
+
+/// Returns false if the round trips of a side are hardly longer than at the lightest load, even in the trial with the
+/// most clients. Returns true if there is no lighter load to compare with.
+fn may_have_grown(facts: &Facts<'_>, view: &View<'_>) -> bool {
+    let Some(lightest) = facts.unloaded.or(facts.search.first().copied()) else { return true };
+    let crowded = facts.crowded_server().map(|server| server.trial);
+    let heavier = || crowded.into_iter().chain([view.trial]).filter(|trial| !std::ptr::eq(*trial, lightest));
+    let rtt_us = |trial: &Trial| {
+        let sides = sides_of(trial);
+        sides.iter().find(|side| side.role == view.role)?.value("connection.rtt").and_then(positive)
+    };
+    let (Some(before), Some(most)) = (rtt_us(lightest), heavier().filter_map(rtt_us).reduce(f64::max)) else {
+        return true;
+    };
+    most >= TRIP_GREW * before
+}
+
+/// Returns evidence of requests that passed the network and wait in a queue at the server, if these are most of the
+/// waiting requests. Neither lost packets nor a full link hold up these requests. Returns `None` if most requests that
+/// the server handles have an answer that TCP has not sent yet. A worker that cannot send its answer reads no other
+/// request, so the network may cause the queue at the server.
+pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
+    let queue = server_queue::queue(facts, Places::of(facts).as_ref())?;
+    let view = queue.view;
+    let in_flight = view.trial.rates.concurrency;
+    let unsent = unsent_share(&view).map_or(0.0, |share| share * in_flight);
+    let is_blocked = unsent > 0.0 && unsent >= WINDOW_WAIT * (in_flight - queue.requests);
+    (!is_blocked).then_some(queue.evidence)
 }
 
 /// Returns true if packets wait, but busy CPUs of a host could cause the delay.
 pub(crate) fn is_hidden(trial: &Trial) -> bool {
-    !idle(trial) && longest(trial).is_some()
+    !idle(trial) && longest(trial, |_| true).is_some()
 }
 
 /// Returns evidence that packets of this load wait in a traffic shaper (qdisc) on an interface of the client's or the
@@ -69,8 +108,9 @@ fn idle(trial: &Trial) -> bool {
     sides_of(trial).iter().filter_map(View::host).all(|host| host.busy < BUSY * host.online)
 }
 
-fn longest(trial: &Trial) -> Option<Evidence> {
-    let queues = sides_of(trial).into_iter().filter_map(|view| queue(&view));
+/// Returns evidence of the queue on the side with the longest round trips, among the sides that `counts` selects.
+fn longest(trial: &Trial, counts: impl Fn(&View<'_>) -> bool) -> Option<Evidence> {
+    let queues = sides_of(trial).into_iter().filter(counts).filter_map(|view| queue(&view));
     queues.max_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))
 }
 
@@ -82,11 +122,11 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     // the server's work. The client's kernel acknowledges an answer soon, so the server's round trips include no
     // processing time.
     let of_client = std::ptr::eq(view.side, &view.trial.client);
-    let most = (rtt >= TRIP_SHARE * r && !of_client) || unsent >= WINDOW_WAIT;
+    let most = (rtt >= TRIP_SHARE * r && !of_client) || waits_unsent(view);
     if rtt < TRIP_GREW * least || rtt - least < TRIP_QUEUE_US || !most || held_by_a_window(view) {
         return None;
     }
-    let data = match unsent >= WINDOW_WAIT {
+    let data = match waits_unsent(view) {
         true => format!(", and unsent data waited {} of the time of a request", percent(unsent)),
         false => String::new(),
     };
@@ -98,6 +138,11 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
         duration(least)
     );
     Some(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(least), text))
+}
+
+/// Returns true if the side of `view` has data that TCP has not sent yet for most of the time of a request.
+fn waits_unsent(view: &View<'_>) -> bool {
+    unsent_share(view).is_some_and(|unsent| unsent >= WINDOW_WAIT)
 }
 
 /// Returns the share of a request's time, 0 to 1, in which the side of `view` had data that TCP had not sent yet.

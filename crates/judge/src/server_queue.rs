@@ -14,18 +14,31 @@ use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
 use crate::upstreams;
 use crate::view::View;
 
-/// Returns evidence of the queue in the trial with the most clients near the highest rate. Returns `None` if the queue
-/// contains only a small share of the requests that no worker handles.
+/// Queue of requests at the server or in front of its upstream.
+pub(crate) struct Queue<'a> {
+    /// Server's side of the trial that shows the queue.
+    pub(crate) view: View<'a>,
+    pub(crate) evidence: Evidence,
+    /// Number of requests in the queue.
+    pub(crate) requests: f64,
+}
+
+/// Returns evidence of the queue that [`queue`] finds.
 pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
+    queue(facts, places).map(|queue| queue.evidence)
+}
+
+/// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains only
+/// a small share of the requests that no worker handles.
+pub(crate) fn queue<'a>(facts: &Facts<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;
     let queues = [unread(&view, in_flight), unaccepted(&view), upstreams::queue(&view, request_bytes(&view))];
-    let most = queues.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let share = ratio(most.1, waiting).filter(|share| *share >= QUEUE_SHARE)?.min(1.0);
-    let mut evidence = most.0;
+    let (mut evidence, requests) = queues.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = ratio(requests, waiting).filter(|share| *share >= QUEUE_SHARE)?.min(1.0);
     evidence.text += &format!(", {:.0} % of all waiting requests", 100.0 * share);
-    Some(evidence)
+    Some(Queue { view, evidence, requests })
 }
 
 /// Returns the mean size of a request, in bytes.

@@ -101,6 +101,8 @@ const DECISIONS: &str = "
 - `tcp-delayed-ack` with a cause that stops the rate: the other cause, at its own confidence. The timer delays each answer and limits no
   rate. Where throughput stopped growing, the rule is ruled out and says that answers wait for the timer at light load.
 - `network-loss`: its planted run shows retransmissions of the load's own connections. Without them the losses may be another program's.
+- `network-loss` with `server-concurrency`: the latter, if the requests wait unread at the server. These requests have passed the
+  network, and a loss delays one request: more connections would bring more.
 ";
 
 const SHARED: &str = "

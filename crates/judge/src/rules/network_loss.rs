@@ -15,7 +15,7 @@ use crate::thresholds::{
     WIDE,
 };
 use crate::view::View;
-use crate::{Facts, facts};
+use crate::{Facts, facts, link_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
@@ -104,6 +104,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     if let Some(all) = all_came_back(facts) {
         return Verdict::RuledOut(format!("{text}, but all of the offered {} completed", rate(all)));
+    }
+    if let Some(queue) = link_queue::past_the_network(facts) {
+        return Verdict::RuledOut(format!("{text}, but these requests had passed the network: {}", queue.text));
     }
     let mut evidence =
         vec![measured(&view, ("tcp.retrans_segs", ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
@@ -317,6 +320,25 @@ mod tests {
             });
         let b = planted.verdict();
         assert_eq!(b.id, "accept-queue", "{b:#?}");
+    }
+
+    /// Four workers of a server handle each request for 20 ms, behind a radio link that loses 3 % of the segments. A lost
+    /// segment delays one request, so more connections would bring more. If the workers cannot send their answers, they
+    /// read no further request, and the losses may cause the queue.
+    #[test]
+    fn requests_that_wait_unread_at_the_server_passed_the_network() {
+        let behind_losses = |unsent: f64| {
+            losing(PlantedRun::new(20_000.0, 200.0))
+                .level(Who::Server, "connection.receive_queue", "", 60.0)
+                .per_s(Who::Server, "connection.waiting", "", move |p| unsent * p.n.min(4.0))
+                .change(|t, _| t.measured.tally.bytes_sent = 64 * t.measured.tally.sent)
+                .verdict()
+        };
+        let workers = behind_losses(0.0);
+        assert_eq!(workers.id, "server-concurrency", "{workers:#?}");
+        let why = workers.ruled_out.iter().find(|out| out.id == "network-loss").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("had passed the network")), "{why:?}");
+        assert_eq!(behind_losses(1.0).id, "network-loss");
     }
 
     #[test]

@@ -285,9 +285,9 @@ fn rising(trial: &Trial) -> Option<Evidence> {
 
 /// Returns the signs of a full link whose rate is unknown. One sign of a full link is packets in the queue of a traffic
 /// shaper on an interface of the client's or the server's host. A second sign of a full link is that round trips grow
-/// with the load while the hosts have idle CPUs.
+/// with the load while the hosts have idle CPUs. If most waiting requests wait at the server, no link is the limit.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
-    if !facts.limited() {
+    if !facts.limited() || link_queue::past_the_network(facts).is_some() {
         return None;
     }
     if let Some(queue) = link_queue::shaper(facts, trial) {
@@ -303,7 +303,7 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
     if ack_timer::fills_light_load(facts) {
         return None;
     }
-    let queue = link_queue::on_the_way(trial).map(|queue| {
+    let queue = link_queue::of_the_load(facts, trial).map(|queue| {
         (WEAK_SIGN, "a link on the path is full: packets wait between client and server".to_string(), vec![queue])
     });
     queue.or_else(|| grown_round_trip(facts, trial))
@@ -349,6 +349,26 @@ mod tests {
     fn a_medium_whose_queue_overflows_is_full_and_not_lossy() {
         assert_eq!(verdict(0.2), "network-medium");
         assert_eq!(verdict(0.01), "network-loss");
+    }
+
+    /// Four workers of a server, behind a radio link whose round trips take 45 ms on average and 14 ms at least, whatever
+    /// the load is. A link that queues packets has round trips that grow with the number of clients.
+    #[test]
+    fn round_trips_that_vary_at_every_load_show_no_full_link() {
+        let behind_radio = |unread: f64, queues: bool| {
+            let mut planted = PlantedRun::new(65_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", unread);
+            for who in [Who::Client, Who::Server] {
+                planted = planted
+                    .per_s(who, "connection.rtt", "", move |p| if queues { 0.7 * p.r_us } else { 45_000.0 })
+                    .level(who, "connection.min_rtt", "", 14_000.0);
+            }
+            planted.change(|t, _| t.measured.tally.bytes_sent = 64 * t.measured.tally.sent).verdict()
+        };
+        assert_eq!(behind_radio(60.0, false).id, "server-concurrency", "requests wait unread at the server");
+        let unseen = behind_radio(0.0, false);
+        assert_ne!(unseen.id, "network-medium", "{unseen:#?}");
+        let full = behind_radio(0.0, true);
+        assert!(full.id == "network-medium" && full.sentence.contains("on the path"), "{full:#?}");
     }
 
     /// A single client fills its own switch port and the server's port. With five clients, each client fills a fifth of
