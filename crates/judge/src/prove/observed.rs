@@ -7,7 +7,7 @@ use super::decision::Observed;
 use crate::Facts;
 use crate::number::figure;
 use crate::places;
-use crate::rules::{RULES, Tier};
+use crate::rules::{RULES, Tier, is_full_link};
 use crate::single::server_of;
 use crate::verdict::without;
 use crate::view::{View, program};
@@ -40,6 +40,11 @@ pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
         // A full listen queue drops connects, so it is a limit itself, and no sign of too few workers.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
+        // The verdict may rest on another sign of a full link than the bytes. A link that carries much less than its
+        // rate is then not seen to be full.
+        "medium.bytes" | "interface.tx_bytes" | "interface.rx_bytes" => {
+            evidence.value.zip(evidence.limit).is_some_and(|(used, rate)| is_full_link(used / rate))
+        }
         _ => true,
     };
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
@@ -130,6 +135,19 @@ mod tests {
         };
         assert_eq!((seen(0.0, "children"), seen(60.0, "children")), (Observed::Nothing, Observed::Agrees));
         assert_eq!((seen(0.0, "connections"), seen(60.0, "threads")), (Observed::Agrees, Observed::Nothing));
+    }
+
+    /// A router between the hosts queues the packets, as for a slow uplink. The interfaces of both hosts are nearly idle,
+    /// so the bytes that they carried show no full link.
+    #[test]
+    fn a_link_that_carries_little_is_not_seen_to_be_full() {
+        let verdict = PlantedRun::new(5000.0, 200.0)
+            .per_s(Who::Server, "connection.rtt", "", |p| 0.9 * p.r_us)
+            .level(Who::Server, "connection.min_rtt", "", 90.0)
+            .verdict();
+        assert_eq!(verdict.id, "network-medium", "{verdict:#?}");
+        assert!(verdict.evidence.iter().any(|line| line.counter.starts_with("interface.")), "{verdict:#?}");
+        assert_eq!(observation(&verdict), None);
     }
 
     /// If the table lists counters for a bottleneck, the planted run of this bottleneck must show at least one of these

@@ -39,7 +39,7 @@ mod tcp_window;
 mod unknown;
 
 pub use delaying_limit::may_delay;
-pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
+pub(crate) use network_medium::{carried, is_full_link, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
 

@@ -18,7 +18,7 @@ use crate::signals::Signal;
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FULL_MIDDLE, FULL_WIDTH, FURTHER_SIGN, HINT, INDIRECT,
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FULL_MIDDLE, FULL_WIDTH, FURTHER_SIGN, HINT, INDIRECT, LIKELY,
     ONE_SIGN, TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRES_ALIKE,
 };
 use crate::view::View;
@@ -171,6 +171,11 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
 /// deferrals, drops or retransmissions rise.
 fn full_above(threshold: f64, share: f64) -> Signal {
     Signal::new("used share of the link", share, (threshold, FULL_WIDTH))
+}
+
+/// Returns true if a link that used the share `share` of its rate is more likely full than not.
+pub(crate) fn is_full_link(share: f64) -> bool {
+    full_above(FULL_MIDDLE, share).chance() >= LIKELY
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
