@@ -2,6 +2,7 @@
 //! elapsed time, bytes by the bytes that the link's speed allows, or a level by its limit. The list of devices is only
 //! for display; each rule judges its device itself.
 
+use crate::link_speed;
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
 
@@ -75,7 +76,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let span = rec.span_s(window);
     let mut found = timed(side, from, ("medium.busy", "medium"), window);
     let [received, sent] = ["interface.rx_bytes", "interface.tx_bytes"].map(|id| rec.instances(id));
-    for column in rec.columns_of("interface.speed") {
+    for column in rec.columns_of("interface.speed").filter(|column| !link_speed::is_nominal(rec, &column.instance)) {
         let of = |all: &Instances<'_>| all.value(&column.instance, window).unwrap_or(0.0);
         let busy = of(&received).max(of(&sent)) / span / rec.over(column, window).value().unwrap_or(0.0);
         found.push(device(side, "interface", &column.instance, busy));

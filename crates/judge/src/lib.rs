@@ -48,6 +48,7 @@ mod knee;
 mod laws;
 mod lighter;
 mod link_queue;
+mod link_speed;
 mod margins;
 mod number;
 mod objective;

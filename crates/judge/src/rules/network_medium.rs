@@ -13,13 +13,14 @@ use crate::ack_timer;
 use crate::evidence::{line, measured};
 use crate::laws::steps;
 use crate::link_queue;
+use crate::link_speed::{self, BITS};
 use crate::number::{duration, figure, grew, percent, positive, ratio};
 use crate::signals::Signal;
 use crate::single::{server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FULL_MIDDLE, FULL_WIDTH, FURTHER_SIGN, HINT, INDIRECT, LIKELY,
-    ONE_SIGN, TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRES_ALIKE,
+    ADDS_1_OVER_X, BUSY, DROPS_EXPLAIN, FRAMES_COUNT, FRAMING, FULL_MIDDLE, FULL_WIDTH, FURTHER_SIGN, HINT, INDIRECT,
+    LIKELY, ONE_SIGN, TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRES_ALIKE,
 };
 use crate::view::View;
 use crate::{Facts, facts};
@@ -56,9 +57,6 @@ pub(super) const RULE: Rule = Rule {
               queueing discipline. A bottleneck further away shows as a round trip that grows with the load.",
     ..PLAIN
 };
-
-/// Number of bits in a byte.
-const BITS: f64 = u8::BITS as f64;
 
 /// Use of a medium (a wire or an interface) in a trial.
 pub(crate) struct MediumUse {
@@ -105,7 +103,8 @@ fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
         let (counter, used) = used_way(view, &name)?;
         Some(entry(view, counter, &name, used, speed))
     };
-    view.instances("interface.speed").into_iter().filter(|(name, _)| !run::is_loopback(name)).filter_map(of).collect()
+    let is_enforced = |name: &str| !run::is_loopback(name) && !link_speed::is_nominal(&view.side.recording, name);
+    view.instances("interface.speed").into_iter().filter(|(name, _)| is_enforced(name)).filter_map(of).collect()
 }
 
 /// Returns the counter of the fuller direction of an interface, and this direction's bytes per second, framing
@@ -220,7 +219,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         )),
         Some(m) => Verdict::RuledOut(m.evidence.text),
         None if facts::loopback(facts.run) => Verdict::RuledOut("loopback has no link speed".into()),
-        None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
+        None => match sides_of(trial).iter().find_map(|view| link_speed::nominal(view.side)) {
+            Some(why) => Verdict::RuledOut(why),
+            None => Verdict::CannotSay(vec!["interface.speed or medium.rate of the link".into()]),
+        },
     }
 }
 
@@ -361,7 +363,8 @@ mod tests {
     #[test]
     fn round_trips_that_vary_at_every_load_show_no_full_link() {
         let behind_radio = |unread: f64, queues: bool| {
-            let mut planted = PlantedRun::new(65_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", unread);
+            let mut planted =
+                PlantedRun::new(65_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", unread);
             for who in [Who::Client, Who::Server] {
                 planted = planted
                     .per_s(who, "connection.rtt", "", move |p| if queues { 0.7 * p.r_us } else { 45_000.0 })
