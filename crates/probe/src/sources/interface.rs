@@ -1,6 +1,8 @@
 //! Network interfaces: /proc/net/dev, and the speed from sysfs. Source: proc_pid_net(5),
 //! Documentation/networking/statistics.rst (which field includes which).
 
+use std::path::Path;
+
 use crate::Scope;
 use crate::family::Family;
 use crate::reread_file::{RereadFile, why};
@@ -85,15 +87,13 @@ fn speed_of(known: &mut Vec<(Vec<u8>, Option<f64>)>, device: &[u8], round: &mut 
 
 /// Returns the speed of an interface, converted from Mbit/s to bytes per second. Virtual interfaces (veth, tun) state a
 /// nominal speed that nothing enforces. This function ignores a nominal speed, except for virtual interfaces that
-/// represent physical interfaces (bond, vlan, bridge, team).
+/// represent physical interfaces (bond, vlan, team, or a bridge with such a port).
 fn read_speed(tree: &Tree, device: &str) -> Result<f64, String> {
     if tree.netns_pid().is_some() {
         return Err("sysfs shows the interfaces of another network namespace".into());
     }
     let folder = tree.path(&format!("sys/class/net/{device}"));
-    let uevent = std::fs::read_to_string(folder.join("uevent")).unwrap_or_default();
-    let stands_for = ["bond", "vlan", "bridge", "team"].iter().any(|kind| uevent.contains(&format!("DEVTYPE={kind}")));
-    if !folder.join("device").exists() && !stands_for {
+    if !is_physical(&folder) && !has_physical_port(tree, &folder) {
         return Err("a virtual interface: nothing enforces the speed it states".into());
     }
     let path = folder.join("speed");
@@ -105,6 +105,22 @@ fn read_speed(tree: &Tree, device: &str) -> Result<f64, String> {
         Err(e) if e.raw_os_error() == Some(22) => Err("its driver does not know its speed (link down?)".into()),
         Err(e) => Err(why(&path, &e)),
     }
+}
+
+/// Returns true for a physical interface, and for a virtual interface that represents physical interfaces. `folder` is
+/// the interface's folder in sysfs.
+fn is_physical(folder: &Path) -> bool {
+    let uevent = std::fs::read_to_string(folder.join("uevent")).unwrap_or_default();
+    let is_of = |kind: &str| uevent.contains(&format!("DEVTYPE={kind}"));
+    folder.join("device").exists() || ["bond", "vlan", "team"].into_iter().any(is_of)
+}
+
+/// Returns true for a bridge with a physical port. A bridge of containers or of virtual machines has only virtual ports,
+/// and states their nominal speed.
+fn has_physical_port(tree: &Tree, folder: &Path) -> bool {
+    let ports = std::fs::read_dir(folder.join("brif")).into_iter().flatten().flatten();
+    let folder_of = |name: std::ffi::OsString| tree.path(&format!("sys/class/net/{}", name.to_string_lossy()));
+    ports.map(|port| folder_of(port.file_name())).any(|port| is_physical(&port))
 }
 
 #[cfg(test)]
@@ -133,6 +149,24 @@ mod tests {
         assert_eq!(last("speed"), Some(125e6));
         assert_eq!((r.last("interface.speed", "lo"), r.last("interface.rx_packets", "eth0:1")), (None, None));
         assert!(r.0.absent.iter().any(|a| a.instance == "lo" && a.reason.contains("virtual")));
+    }
+
+    /// The bridge of Docker states the nominal speed of its virtual ports. The bridge of a host with virtual machines has
+    /// a physical port, too.
+    #[test]
+    fn a_bridge_has_a_speed_only_with_a_physical_port() {
+        let speed_of_bridge = |port: &str| {
+            let files = [
+                ("proc/net/dev", DEV),
+                ("sys/class/net/eth0/speed", "10000\n"),
+                ("sys/class/net/eth0/uevent", "DEVTYPE=bridge\n"),
+                ("sys/class/net/eth0/brif/veth1/state", "3\n"),
+                (port, "x"),
+            ];
+            Tree::new(&files).sample("interface").last("interface.speed", "eth0")
+        };
+        assert_eq!(speed_of_bridge("sys/class/net/veth1/address"), None);
+        assert_eq!(speed_of_bridge("sys/class/net/veth1/device/vendor"), Some(1.25e9));
     }
 
     #[test]
