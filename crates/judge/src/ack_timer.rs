@@ -17,6 +17,17 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// Returns the number of delayed acknowledgements per request for answers, and the side that counts them. Only the
+/// client acknowledges answers, so a server in another network namespace does not count: its kernel delays the
+/// acknowledgement of a request that the server reads late.
+pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {
+    if light.server.as_ref().is_none_or(|server| server.same_network(&light.client)) {
+        return delayed_acks(light);
+    }
+    let client = View::new("client", light, &light.client);
+    client.per_request("tcp.delayed_acks").map(|acks| (client, acks))
+}
+
 /// Returns the round trip time to the server in microseconds, if the round trip makes up most of the response time in
 /// the light load `light`. A round trip of about 40 ms looks like a wait for the timer when other programs on the host
 /// delay acknowledgements.

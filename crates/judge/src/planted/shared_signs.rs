@@ -224,7 +224,7 @@ pub(super) const SHARED: &[Shared] = &[
         theirs: || {
             PlantedRun::new(41_000.0, 40_000.0)
                 .rates(&[])
-                .per_s(Server, "tcp.delayed_acks", "", |_| 400.0)
+                .per_s(Client, "tcp.delayed_acks", "", |_| 400.0)
                 .per_s(Server, "tcp.orig_data_sent", "", |_| 900.0)
                 .level(Server, "connection.send_queue", "", 0.0)
         },

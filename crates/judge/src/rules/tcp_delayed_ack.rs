@@ -2,19 +2,20 @@
 //! server writes in two parts takes as long as the receiver's acknowledgement timer (40 ms on Linux). Client and server
 //! are idle while they wait for the acknowledgement timer.
 
-use run::{FigureUnit, ThreadState, Trial};
+use run::{FigureUnit, Intensity, ThreadState, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
-use crate::ack_timer::{TIMER_US, delayed_acks, distance_us};
+use crate::ack_timer::{TIMER_US, delayed_acks_of_answers, distance_us};
 use crate::evidence::{cpu_share_line, line, measured};
-use crate::number::{duration, figure};
+use crate::number::{duration, figure, positive, ratio};
+use crate::server_queue;
 use crate::signals::Signal;
-use crate::single::server_of;
+use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
     ACK_TIMER_LOW_US, ACK_TIMER_US, ACKS_BY_TIMER, GUESS, SEGMENTS_OF_ONE, SEGMENTS_OF_TWO, SURE, TIMER_HIDDEN,
-    WEAK_SIGN,
+    TRIP_GREW, WEAK_SIGN,
 };
 use crate::view::View;
 
@@ -41,7 +42,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    let acks = facts.unloaded.or(facts.decisive).and_then(|one| Some((delayed_acks(one)?.1, one)));
+    let acks = facts.unloaded.or(facts.decisive).and_then(|one| Some((delayed_acks_of_answers(one)?.1, one)));
     let signal = |(each, one): (f64, &Trial)| {
         let events = each * one.measured.tally.completed as f64;
         Signal::counted("ACKs per request that the delayed-ACK timer sent", (each, events), ACKS_BY_TIMER)
@@ -73,11 +74,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             duration(trip_us)
         ));
     }
-    let Some((view, acks)) = delayed_acks(one) else {
-        return Verdict::CannotSay(vec!["tcp.delayed_acks of either side".into()]);
+    let Some((view, acks)) = delayed_acks_of_answers(one) else {
+        return Verdict::CannotSay(vec!["tcp.delayed_acks of the client's side".into()]);
     };
     if acks < ACKS_BY_TIMER {
-        return Verdict::RuledOut(format!("{} delayed ACKs per request", figure(acks)));
+        return Verdict::RuledOut(format!("{} delayed ACKs of answers per request", figure(acks)));
+    }
+    if let Some(why) = waits_for_others(facts, one) {
+        return Verdict::RuledOut(why);
     }
     if let Plateau::Flat { from, .. } = facts.plateau {
         return Verdict::RuledOut(format!(
@@ -103,6 +107,14 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         Proof::Against(why) => Verdict::RuledOut(why),
         proof => with_doubt(bind(one, &view, acks, floor, proof), sleepers(facts)),
     }
+}
+
+/// Returns the reason why answers wait for other requests instead of the timer, if even the lightest load has several
+/// clients and a queue at the server. The server's kernel delays the acknowledgement of each request that waits unread
+/// for 40 ms, so the delayed acknowledgements are then a symptom of the queue.
+fn waits_for_others(facts: &Facts<'_>, one: &Trial) -> Option<String> {
+    let queue = server_queue::seen(facts, None).filter(|_| clients(one) > 1.0)?;
+    Some(format!("requests wait for other requests: {}", queue.text))
 }
 
 /// Returns evidence that at least as many threads of the server sleep as requests are in flight. Sleeping threads may
@@ -144,6 +156,9 @@ fn proof(one: &Trial) -> Proof {
                 "the server's send queues were empty while clients waited: it had nothing to send yet".into(),
             );
         }
+        if let Some(why) = is_on_its_way(&server, bytes) {
+            return Proof::Against(why);
+        }
         let text = format!("{} bytes of an answer waited in the server's send queue, on average", figure(bytes));
         return Proof::For(measured(&server, ("connection.send_queue", ""), (bytes, FigureUnit::Bytes), None, text));
     }
@@ -156,6 +171,26 @@ fn proof(one: &Trial) -> Proof {
         // programs.
         _ => Proof::None,
     }
+}
+
+/// Returns the reason why the bytes in the server's send queues are those of answers on their way. By Little's law, the
+/// mean time for which a byte of an answer stays in a send queue is the number of bytes in all send queues divided by
+/// the bytes of answers per second. An answer on its way stays there for one round trip, and an answer that waits for
+/// the timer for much longer.
+fn is_on_its_way(server: &View<'_>, bytes_each: f64) -> Option<String> {
+    let Intensity::Closed { connections, .. } = server.trial.intensity else { return None };
+    let measured = &server.trial.measured;
+    let per_s = positive(ratio(measured.tally.bytes_received as f64, measured.length_s)?)?;
+    let unacknowledged_us = bytes_each * f64::from(connections) / per_s * 1e6;
+    let least_us = server.value("connection.min_rtt").and_then(positive)?;
+    (unacknowledged_us < TRIP_GREW * least_us).then(|| {
+        format!(
+            "a byte of an answer stayed in the server's send queue for {}, and a round trip takes at least {}: the answers \
+             were on their way",
+            duration(unacknowledged_us),
+            duration(least_us)
+        )
+    })
 }
 
 fn bind(one: &Trial, view: &View<'_>, acks: f64, floor: f64, proof: Proof) -> Verdict {
@@ -281,6 +316,54 @@ mod tests {
         let (waits, sleeps) = (planted(0.25), planted(1.1));
         assert!(waits.id == "tcp-delayed-ack" && waits.confidence >= 0.8, "{waits:#?}");
         assert!(sleeps.id != "tcp-delayed-ack" || sleeps.confidence < 0.5, "{sleeps:#?}");
+    }
+
+    /// Makes a single load of nine connections on loopback. Each request takes 44 ms, and `unread` bytes wait in each
+    /// receive queue of the server. Requests have 100 bytes and answers 1,000.
+    fn nine_connections(unread: f64, unacknowledged: f64) -> PlantedRun {
+        let sizes = |t: &mut Trial, _: &Point| {
+            t.kind = run::TrialKind::Fixed;
+            let tally = &mut t.measured.tally;
+            (tally.bytes_sent, tally.bytes_received) = (100 * tally.sent, 1000 * tally.completed);
+        };
+        PlantedRun::new(44_000.0, 1e9)
+            .shared()
+            .steps(&[9])
+            .rates(&[])
+            .per_s(Who::Client, "tcp.delayed_acks", "", |p| p.x)
+            .per_s(Who::Server, "tcp.delayed_acks", "", |p| p.x)
+            .level(Who::Server, "connection.receive_queue", "", unread)
+            .level(Who::Server, "connection.send_queue", "", unacknowledged)
+            .change(sizes)
+    }
+
+    /// This case occurs with an event loop that blocks for 5 ms per request, such as one that calls a database. Each
+    /// request waits 40 ms unread, so the server's kernel acknowledges it by the timer. The answers on their way are 1.4
+    /// bytes per send queue, by Little's law.
+    #[test]
+    fn requests_that_wait_for_an_event_loop_do_not_wait_for_the_timer() {
+        for (unread, unacknowledged) in [(89.0, 1.4), (89.0, 900.0), (0.0, 3.0)] {
+            let b = nine_connections(unread, unacknowledged).verdict();
+            assert_ne!(b.id, "tcp-delayed-ack", "{unread} {unacknowledged}: {b:#?}");
+        }
+        let waits = nine_connections(0.0, 900.0).verdict();
+        assert!(waits.id == "tcp-delayed-ack" && waits.confidence >= 0.9, "{waits:#?}");
+    }
+
+    /// The server calls another service for 41 ms per request. The server's kernel delays acknowledgements of this
+    /// service or of another program. The client, on another host, delays none.
+    #[test]
+    fn only_the_client_s_kernel_delays_acknowledgements_of_answers() {
+        let delays = |who: Who| {
+            PlantedRun::new(41_000.0, 1e9)
+                .rates(&[])
+                .per_s(who, "tcp.delayed_acks", "", |p| p.x)
+                .level(Who::Server, "connection.send_queue", "", 1400.0)
+                .verdict()
+        };
+        let (of_server, of_client) = (delays(Who::Server), delays(Who::Client));
+        assert_ne!(of_server.id, "tcp-delayed-ack", "{of_server:#?}");
+        assert_eq!(of_client.id, "tcp-delayed-ack", "{of_client:#?}");
     }
 
     #[test]
