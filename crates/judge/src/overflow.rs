@@ -8,7 +8,7 @@ use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{counted, duration, ratio};
+use crate::number::{counted, duration, figure, ratio};
 use crate::signals::Signal;
 use crate::single::{clients, server_of};
 use crate::sweep::Plateau;
@@ -126,10 +126,114 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
+/// Connections of a load that a server holds, while it accepts no other connection.
+pub(crate) struct HeldConnections<'a> {
+    view: View<'a>,
+    /// Number of connections on which the server answered.
+    pub(crate) answered: f64,
+    /// Mean number of connections in the full accept queue.
+    pub(crate) waiting: f64,
+}
+
+impl<'a> HeldConnections<'a> {
+    /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window,
+    /// no connect of the load succeeded in the window, and some connections were never answered. A server that merely
+    /// accepts slowly takes connections from its queue, so other connects succeed in the window. A server whose workers
+    /// each keep one connection takes none.
+    pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
+        let view = server_of(trial)?;
+        let waiting = always_full(&view)?;
+        let answered = trial.tally.connected.saturating_sub(trial.tally.phantom);
+        let none_more = trial.measured.tally.connected == 0 && trial.tally.phantom > 0;
+        (none_more && answered > 0).then_some(Self { view, answered: answered as f64, waiting })
+    }
+
+    /// Returns the sentence about the held connections.
+    pub(crate) fn text(&self) -> String {
+        format!(
+            "the server answered on {} and accepted no other in the whole window, while {} waited in its full accept queue",
+            counted(self.answered, "connection"),
+            figure(self.waiting)
+        )
+    }
+
+    /// Returns the held connections as a line of evidence.
+    pub(crate) fn line(&self) -> Evidence {
+        let limit = self.view.value("listen.limit");
+        measured(&self.view, ("listen.queue", ""), (self.waiting, FigureUnit::Plain), limit, self.text())
+    }
+}
+
+/// Returns the mean length of an accept queue of the server that was full in the whole window.
+pub(crate) fn always_full(view: &View<'_>) -> Option<f64> {
+    let limits = view.side.recording.instances("listen.limit");
+    let is_full = |name: &str, queue: f64| limits.value(name, view.window).is_some_and(|limit| queue >= limit.max(1.0));
+    view.instances("listen.queue").into_iter().find(|(name, queue)| is_full(name, *queue)).map(|(_, queue)| queue)
+}
+
 /// Returns the trials near the server's limit. If throughput stopped growing in the sweep, returns the steps of the
 /// plateau, except steps with far more clients than the plateau's first step. With far more clients than the server
 /// needs, the accept queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point, Who};
+    use crate::thresholds::INDIRECT;
+    use run::{Trial, TrialKind};
+
+    /// Makes a run of a server with eight workers. Each worker keeps one connection and answers its requests within 20
+    /// ms. The accept queue holds `backlog` connections and one more. All further connects are dropped.
+    fn workers_that_keep_connections(backlog: f64) -> PlantedRun {
+        let queued = move |p: &Point| (p.n - 8.0).clamp(0.0, backlog + 1.0);
+        let drops = move |p: &Point| (p.n - 9.0 - backlog).max(0.0);
+        let never_answered = move |t: &mut Trial, p: &Point| {
+            t.tally.phantom = queued(p) as u64;
+            t.tally.connected = (p.n - drops(p)) as u64;
+            (t.tally.unanswered, t.measured.tally.unanswered) = (t.tally.phantom, t.tally.phantom);
+            (t.latency_us.mean, t.latency_us.p50, t.latency_us.p99) = (20_000.0, 20_000.0, 24_000.0);
+        };
+        PlantedRun::new(20_000.0, 400.0)
+            .rates(&[])
+            .per_s(Who::Server, "tcp.listen_overflows", "", drops)
+            .per_s(Who::Server, "listen.drops", "0.0.0.0:8080", drops)
+            .per_s(Who::Server, "listen.queue", "0.0.0.0:8080", queued)
+            .level(Who::Server, "listen.limit", "0.0.0.0:8080", backlog)
+            .change(never_answered)
+    }
+
+    fn single_load(planted: PlantedRun) -> PlantedRun {
+        planted.steps(&[64]).change(|t, _| t.kind = TrialKind::Fixed)
+    }
+
+    /// This case occurs with Apache's prefork, gunicorn's threads and thread pools of Java: a worker handles only its own
+    /// connection until the client closes it. An earlier version of loadline advised a longer backlog, in which more
+    /// connections would wait for an answer that never comes.
+    #[test]
+    fn a_server_whose_workers_keep_their_connections_does_not_accept_slowly() {
+        let loads = [
+            single_load(workers_that_keep_connections(16.0)),
+            workers_that_keep_connections(5.0).steps(&[1, 2, 4, 8, 16, 32]),
+        ];
+        for load in loads {
+            let b = load.verdict();
+            assert!(b.id == "server-concurrency" && (0.5..0.9).contains(&b.confidence), "{b:#?}");
+            assert!(b.sentence.contains("holds no more than 8 connections"), "{}", b.sentence);
+            assert!(b.advice.iter().any(|advice| advice.contains("With a longer backlog")), "{:?}", b.advice);
+        }
+    }
+
+    /// Each worker closes its connection after 100 requests, as Apache does, and takes the next one from the full queue.
+    #[test]
+    fn a_queue_that_is_always_full_before_kept_connections_may_wait_for_workers() {
+        let takes_the_next = |t: &mut Trial, _: &Point| {
+            (t.tally.phantom, t.measured.tally.connected) = (0, 8);
+            (t.tally.attempted, t.tally.connected) = (80, 50);
+        };
+        let b = single_load(workers_that_keep_connections(16.0).change(takes_the_next)).verdict();
+        assert!(b.id == "accept-queue" && b.confidence <= INDIRECT, "{b:#?}");
+    }
 }

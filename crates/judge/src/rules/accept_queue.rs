@@ -7,10 +7,12 @@ use crate::Facts;
 use crate::evidence::{cpu_share_line, measured};
 use crate::facts::unix_socket;
 use crate::number::{counted, figure, percent, positive};
-use crate::overflow::{Overflow, slow_connects, slow_share};
+use crate::overflow::{HeldConnections, Overflow, always_full, slow_connects, slow_share};
 use crate::single::clients;
 use crate::sweep::Plateau;
-use crate::thresholds::{CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS};
+use crate::thresholds::{
+    CONNECTS_DROPPED, FEW_DROPS, INDIRECT, LIKELY, LIMIT_CONNECTS, ONE_SIGN, OTHERS_USE, SUREST, TWO_SIGNS,
+};
 use crate::view::View;
 use crate::waits;
 
@@ -73,6 +75,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(why) = waits_for_workers(facts, &worst.view).or_else(|| was_flat_before(facts)) {
         return Verdict::RuledOut(format!("{text}, but {why}"));
     }
+    if let Some(held) = HeldConnections::of(worst.view.trial) {
+        return Verdict::RuledOut(format!("{text}, but {}", held.text()));
+    }
     bind(facts, &worst, text)
 }
 
@@ -100,11 +105,22 @@ fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
     ))
 }
 
-/// Returns true if a single load cannot tell a listener that accepts slowly from workers that are all busy. A slow
-/// listener and busy workers both drop connects if each request has a connection of its own. Samples of the threads
-/// tell a slow listener from busy workers.
-fn may_be_busy(facts: &Facts<'_>, trial: &Trial) -> bool {
-    facts.plateau == Plateau::NoResult && !waits::keeps_connections(trial) && !waits::has_enough_samples(facts.run)
+/// Returns true if a listener that accepts slowly looks the same as workers that are all busy. Samples of the threads
+/// tell a slow listener from busy workers. If each request has a connection of its own, both drop connects, and only a
+/// sweep tells them apart. If clients keep their connections, a queue that is full in the whole window shows that the
+/// server holds the connections that it accepted, for many requests each.
+fn may_be_busy(facts: &Facts<'_>, view: &View<'_>) -> bool {
+    let looks_the_same = match keeps_connections(view.trial) {
+        true => always_full(view).is_some(),
+        false => facts.plateau == Plateau::NoResult,
+    };
+    looks_the_same && !waits::has_enough_samples(facts.run)
+}
+
+/// Returns true if the clients use a connection for many requests, in the whole trial and in its window.
+fn keeps_connections(trial: &Trial) -> bool {
+    let window = &trial.measured.tally;
+    waits::keeps_connections(trial) && window.connected as f64 <= LIMIT_CONNECTS * window.completed as f64
 }
 
 fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
@@ -128,7 +144,7 @@ fn bind(facts: &Facts<'_>, worst: &Overflow<'_>, text: String) -> Verdict {
     if slow.is_some() {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
-    if !worst.is_own() || may_be_busy(facts, trial) {
+    if !worst.is_own() || may_be_busy(facts, view) {
         // If the server's own listener shows no overflow, the signs of a full accept queue are only indirect. SYNs that
         // the network lost slow down connects, too, and the host's counter may count the drops of another listener.
         confidence = confidence.min(INDIRECT);

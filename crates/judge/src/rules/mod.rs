@@ -17,6 +17,7 @@ mod client_connects;
 mod client_cpu;
 mod client_fds;
 mod client_ports;
+mod concurrency_words;
 mod delaying_limit;
 mod handshakes;
 mod network_loss;

@@ -3,6 +3,7 @@
 use run::{FigureUnit, Trial};
 
 use super::network_medium::medium_use;
+use super::queue_signs::held_connections;
 use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::course::offered;
@@ -43,6 +44,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
     if let Some(queue) = waits::queue_inside(&facts.waits) {
         return Verdict::RuledOut(queue.sentence.clone());
+    }
+    if let Some(held) = held_connections(facts) {
+        return Verdict::RuledOut(held.text());
     }
     let heaviest = heaviest(facts, trial);
     if let Some(behind) = [trial, heaviest].into_iter().find(|t| !closed(t) && !keeps_up(t)) {

@@ -10,6 +10,7 @@ use crate::chain::Chain;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
+use crate::overflow::HeldConnections;
 use crate::places::{self, Places};
 use crate::serial;
 use crate::server_queue;
@@ -23,7 +24,7 @@ use crate::waits;
 /// Returns the signs of a queue inside the server, each with its confidence. One sign is the queue itself, if it was
 /// seen directly. Another sign of a queue is a count that equals the number of requests handled at a time. Further
 /// signs of a queue are requests that run one at a time, a full upstream that requests wait for, and threads that wait
-/// for one thing.
+/// for one thing. The last sign is connections that the server does not accept while it holds others.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
@@ -36,7 +37,15 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     let full = upstreams::full(&facts.upstreams).filter(|_| upstreams::awaited::waits_behind(facts));
     let full = full.and_then(|load| Some((upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts)?))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
-    [queue, counted, turns, full, inside].into_iter().flatten().collect()
+    // The number of connections may be limited by something else than the number of workers.
+    let held = held_connections(facts).map(|held| (held.line(), WEAK_SIGN));
+    [queue, counted, turns, full, inside, held].into_iter().flatten().collect()
+}
+
+/// Returns the connections that the server holds while it accepts no other, in the trial with the most clients near the
+/// highest rate.
+pub(super) fn held_connections<'a>(facts: &Facts<'a>) -> Option<HeldConnections<'a>> {
+    HeldConnections::of(facts.crowded_server()?.trial)
 }
 
 /// Returns evidence that the network path to the server does not explain the response time.

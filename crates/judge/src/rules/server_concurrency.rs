@@ -3,19 +3,21 @@
 
 use run::FigureUnit;
 
-use super::queue_signs::{filled_cpus, held_line, held_places, not_the_way, signs, waits_for_a_disk, waits_longer};
+use super::concurrency_words;
+use super::queue_signs::{
+    filled_cpus, held_connections, held_line, held_places, not_the_way, signs, waits_for_a_disk, waits_longer,
+};
 use super::rule::{PLAIN, Rule, Tier, Verdict, cannot_say, server};
 use crate::Facts;
 use crate::ack_timer;
 use crate::chain::Chain;
 use crate::evidence::{line, measured};
-use crate::number::{cpus, duration, figure, grew, percent, rate, ratio};
-use crate::places::{self, Places};
-use crate::serial;
+use crate::number::{cpus, figure, grew, percent, ratio};
+use crate::places::Places;
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
-use crate::single::{clients, r1_us};
+use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED};
 use crate::upstreams;
@@ -32,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
     shared: &[(&["disk.busy", "pressure.io_some"], "processes of the server moved bytes; only a remark")],
     looks_inside: true,
     judge,
+    advise: concurrency_words::advise,
     advice: &[
         "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",
         "If that number is already large, look for a lock, or for an upstream that handles only so many at a time.",
@@ -73,11 +76,13 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         None => (LIKELY, Some(not_the_way(facts, &view)?)),
     };
     let grows = waits_longer(facts);
-    let confidence = if grows.is_none() && flat.is_some() { confidence.min(LIKELY) } else { confidence };
+    // Clients that are never accepted lengthen no response time.
+    let must_grow = flat.is_some() && held_connections(facts).is_none();
+    let confidence = if grows.is_none() && must_grow { confidence.min(LIKELY) } else { confidence };
     // A thread that is always full hides whether this load fills it.
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
     let confidence = if hidden.is_some() { confidence.min(UNDECIDED) } else { confidence };
-    let sentence = sentence(facts, &view, places.as_ref());
+    let sentence = concurrency_words::sentence(facts, &view, places.as_ref());
     let sentence = if doubt.is_some() {
         format!("{sentence}, but no queue was seen there: a limit that delays answers looks the same")
     } else {
@@ -139,6 +144,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate. A sweep that ended early may have had fewer than two steps after the rate reached its limit.
         Plateau::Grows | Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
+        // Clients that the server never accepts add nothing to the rate.
+        Plateau::Grows | Plateau::NoResult if held_connections(facts).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
     }
@@ -214,35 +221,6 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
         ))),
         None => Ok(()),
     }
-}
-
-/// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the
-/// workers that were counted, or only the number of workers.
-fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
-    if let Some(full) = upstreams::full(&facts.upstreams) {
-        return upstreams::sentence(full) + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
-    }
-    if serial::turns(facts, places).is_some() {
-        return crate::serial_words::SENTENCE.into();
-    }
-    // A server that uses half a CPU or more does not mainly sleep.
-    let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
-    let busy = facts.upstreams.iter().find(|load| load.busiest_thread.is_some_and(|busy| busy >= BUSY));
-    let busy = busy.filter(|_| sleeps).map(|load| {
-        let share = percent(load.busiest_thread.unwrap_or(0.0));
-        format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
-    });
-    let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
-        let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
-        let does = busy.as_deref().unwrap_or(does);
-        let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };
-        return format!("the server {does_not_grow} {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
-    };
-    let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
-    let others = busy.map_or(others.to_string(), |busy| format!("the others wait while {busy}"));
-    let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
-    let number = places::requests(places.places);
-    format!("the server handles only about {number} at a time, {} each{counted}; {others}", duration(r1))
 }
 
 #[cfg(test)]

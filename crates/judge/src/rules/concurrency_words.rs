@@ -1,0 +1,54 @@
+//! Sentences and advice of the rule for a fixed number of workers.
+
+use super::queue_signs::held_connections;
+use crate::Facts;
+use crate::number::{duration, figure, percent, rate};
+use crate::places::{self, Places};
+use crate::serial;
+use crate::single::r1_us;
+use crate::sweep::Plateau;
+use crate::thresholds::{BUSY, HALF_BUSY};
+use crate::upstreams;
+use crate::view::View;
+
+/// Returns the advice about a server that holds some connections and accepts no others.
+pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
+    let answered = figure(held_connections(facts)?.answered);
+    Some(format!(
+        "Raise the number of workers, or of connections that the server holds at a time (now {answered}). With a longer backlog, \
+         more connections would wait for an answer that never comes."
+    ))
+}
+
+/// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the
+/// connections that the server holds, the workers that were counted, or only the number of workers.
+pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
+    if let Some(full) = upstreams::full(&facts.upstreams) {
+        return upstreams::sentence(full) + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
+    }
+    if serial::turns(facts, places).is_some() {
+        return crate::serial_words::SENTENCE.into();
+    }
+    if let Some(held) = held_connections(facts) {
+        let [answered, waiting] = [held.answered, held.waiting].map(figure);
+        return format!("the server holds no more than {answered} connections; {waiting} others wait to be accepted");
+    }
+    // A server that uses half a CPU or more does not mainly sleep.
+    let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
+    let busy = facts.upstreams.iter().find(|load| load.busiest_thread.is_some_and(|busy| busy >= BUSY));
+    let busy = busy.filter(|_| sleeps).map(|load| {
+        let share = percent(load.busiest_thread.unwrap_or(0.0));
+        format!("its threads wait and one thread of the upstream at {} ran {share} of the time", load.behind.address)
+    });
+    let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
+        let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
+        let does = busy.as_deref().unwrap_or(does);
+        let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };
+        return format!("the server {does_not_grow} {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
+    };
+    let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
+    let others = busy.map_or(others.to_string(), |busy| format!("the others wait while {busy}"));
+    let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
+    let number = places::requests(places.places);
+    format!("the server handles only about {number} at a time, {} each{counted}; {others}", duration(r1))
+}
