@@ -8,11 +8,15 @@ use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{counted, figure, positive, ratio};
 use crate::overflow::Overflow;
-use crate::places::Places;
+use crate::places::{self, Places};
 use crate::single::clients;
 use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
 use crate::upstreams;
 use crate::view::View;
+use crate::waits;
+
+/// Counter of the connections that wait to be accepted.
+const UNACCEPTED: &str = "listen.queue";
 
 /// Queue of requests at the server or in front of its upstream.
 pub(crate) struct Queue<'a> {
@@ -21,6 +25,24 @@ pub(crate) struct Queue<'a> {
     pub(crate) evidence: Evidence,
     /// Number of requests in the queue.
     pub(crate) requests: f64,
+}
+
+impl Queue<'_> {
+    /// Returns true if the queue may wait for the server to accept connections, and not for workers: the connections
+    /// wait to be accepted, and each request has a connection of its own. A limit of accepted connections per second
+    /// and a TLS handshake in the accepting thread cause this queue, too. Returns false if a count of children or
+    /// connections equals the number of requests handled at a time, because that count shows the workers.
+    pub(crate) fn may_wait_for_accept(&self, places: Option<&Places>) -> bool {
+        let is_unaccepted = self.evidence.counter == UNACCEPTED;
+        let is_counted = places.is_some_and(|all| all.matching().any(|one| !places::is_threads(one)));
+        is_unaccepted && !is_counted && !waits::keeps_connections(self.view.trial)
+    }
+}
+
+/// Returns true if the queue that [`queue`] finds may wait for the server to accept connections.
+pub(crate) fn may_wait_for_accept(facts: &Facts<'_>) -> bool {
+    let places = Places::of(facts);
+    queue(facts, places.as_ref()).is_some_and(|queue| queue.may_wait_for_accept(places.as_ref()))
 }
 
 /// Returns evidence of the queue that [`queue`] finds.
@@ -63,19 +85,21 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
 /// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` for a full queue that
 /// dropped connects, because a full queue is a limit itself.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
-    let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
+    let queue = view.value(UNACCEPTED).filter(|queue| *queue >= 1.0)?;
     let limit = view.value("listen.limit");
     let full = limit.is_some_and(|limit| queue >= NEARLY_FULL * limit);
     if full && Overflow::of(view.trial).is_some_and(|overflow| overflow.drops >= 1.0) {
         return None;
     }
     let text = format!("{} waited for the server to accept", counted(queue, "connection"));
-    Some((measured(view, ("listen.queue", ""), (queue, FigureUnit::Plain), limit, text), queue))
+    Some((measured(view, (UNACCEPTED, ""), (queue, FigureUnit::Plain), limit, text), queue))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::{PlantedRun, Who};
+    use crate::planted::{PlantedRun, Point, Who};
+    use crate::thresholds::WEAK_SIGN;
+    use run::{Bottleneck, Trial};
 
     /// Returns the confidence of the verdict about a server that handles six of 128 requests at a time. A request has
     /// 69 bytes.
@@ -97,5 +121,40 @@ mod tests {
         assert!(confidence(6.86, 0.0) <= 0.5, "a tenth");
         assert!(confidence(64.0, 0.0) >= 0.9);
         assert!(confidence(0.0, 110.0) >= 0.9);
+    }
+    /// Makes a run with a connection for each request. At most eight connections are served at a time, 20 ms each. All
+    /// others wait to be accepted. The server has `children` child processes.
+    fn fresh_connections(children: u32, has_tls: bool) -> Bottleneck {
+        let fresh = move |t: &mut Trial, _: &Point| {
+            t.measured.tally.attempted = t.measured.tally.completed;
+            t.measured.tally.connected = t.measured.tally.completed;
+            t.measured.tally.handshakes = if has_tls { t.measured.tally.completed } else { 0 };
+            (t.tally.attempted, t.tally.connected) = (t.tally.completed, t.tally.completed);
+            let all = (0..=children).map(|n| format!("srv:{}", 100 + n)).collect::<Vec<_>>();
+            t.server.iter_mut().for_each(|side| side.processes = all.clone());
+        };
+        let planted = PlantedRun::new(20_000.0, 400.0)
+            .per_s(Who::Server, "listen.queue", "0.0.0.0:8080", |p| (p.n - 8.0).max(0.0))
+            .change(fresh);
+        let child = |planted: PlantedRun, n: u32| {
+            let name = format!("srv:{}", 100 + n);
+            planted.per_s(Who::Server, "process.cpu", &name, |p| p.x).level(Who::Server, "process.parent", &name, 100.0)
+        };
+        (1..=children).fold(planted, child).verdict()
+    }
+
+    /// HAProxy with `rate-limit sessions 400` accepts 400 connections per second and leaves the others in the backlog.
+    /// A server in Python that wraps its listener with TLS does each handshake in the accepting thread. Eight workers
+    /// cause the same counters, unless the workers themselves are counted.
+    #[test]
+    fn connections_that_wait_to_be_accepted_may_wait_for_the_accept_itself() {
+        let open = fresh_connections(0, false);
+        assert!(open.id == "server-concurrency" && open.confidence <= WEAK_SIGN, "{open:#?}");
+        assert!(open.sentence.contains("or it accepts no more than 400 connections/s"), "{}", open.sentence);
+        assert!(open.advice[0].contains("--new-connections"), "{:?}", open.advice);
+        let tls = fresh_connections(0, true);
+        assert!(tls.sentence.ends_with("connections/s, each with a handshake"), "{}", tls.sentence);
+        let counted = fresh_connections(8, false);
+        assert!(counted.confidence >= 0.9 && !counted.sentence.contains("accepts"), "{counted:#?}");
     }
 }

@@ -239,7 +239,7 @@ impl<'a> Experiment<'a> {
             _ => words::sources_sentence(proof),
         };
         // A narrow screen may cut off the end of the sentence, so the evidence comes first.
-        let seen = if conclusion == Conclusion::Remains { words::seen(verdict) } else { String::new() };
+        let seen = if conclusion == Conclusion::Remains { words::seen(self.facts, verdict) } else { String::new() };
         let unseen = conclusion == Conclusion::NotSeen && self.test.subject != Subject::Unknown;
         let unseen = if unseen { "no counter shows the queue itself".into() } else { String::new() };
         words::joined(&[seen, first, shares.to_string(), load, sources, unseen])

@@ -5,6 +5,7 @@ use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
 use super::estimate;
 use super::observed::{are_places_seen, observation};
+use crate::Facts;
 use crate::signals::cpu::busiest as busiest_cpu;
 use crate::single::sides_of;
 use crate::thresholds::MOST;
@@ -36,7 +37,7 @@ pub fn load_comes_first(run: &Run) -> bool {
 /// limit that delays answers would also explain a verdict about a fixed number of workers.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
-    let is_seen = observation(verdict).is_some() || are_places_seen(verdict) || verdict.serial;
+    let is_seen = observation(&Facts::of(run), verdict).is_some() || are_places_seen(verdict) || verdict.serial;
     verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
 }
 

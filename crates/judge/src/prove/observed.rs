@@ -8,6 +8,7 @@ use crate::Facts;
 use crate::number::figure;
 use crate::places;
 use crate::rules::{RULES, Tier, is_full_link};
+use crate::server_queue;
 use crate::single::server_of;
 use crate::verdict::without;
 use crate::view::{View, program};
@@ -35,11 +36,15 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the first line of evidence that shows the verdict's bottleneck directly.
-pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
+pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Option<&'a Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A full listen queue drops connects, so it is a limit itself, and no sign of too few workers.
-        "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
+        // A full listen queue drops connects, so it is a limit itself, and no sign of too few workers. A queue that may
+        // wait for the accept itself is no such sign either.
+        "listen.queue" => {
+            let is_full = evidence.value.zip(evidence.limit).is_some_and(|(queue, limit)| queue >= limit);
+            !is_full && !server_queue::may_wait_for_accept(facts)
+        }
         // The verdict may rest on another sign of a full link than the bytes. A link that carries much less than its
         // rate is then not seen to be full.
         "medium.bytes" | "interface.tx_bytes" | "interface.rx_bytes" => {
@@ -73,7 +78,7 @@ pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&
     let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
     let other = without(facts, &not_asked);
     let other = Some(other).filter(|other| is_other_cause(&verdict.id, &other.id));
-    let sign = other.as_ref().and_then(|other| observation(other)).map(|evidence| evidence.text.clone());
+    let sign = other.as_ref().and_then(|other| observation(facts, other)).map(|evidence| evidence.text.clone());
     sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
 }
 
@@ -97,7 +102,7 @@ fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
 
 /// Compares the direct observations with the verdict. `other` is a direct sign of another cause, if any.
 pub(super) fn observed(facts: &Facts<'_>, verdict: &Bottleneck, other: Option<&String>) -> Observed {
-    match (observation(verdict), other) {
+    match (observation(facts, verdict), other) {
         (_, Some(_)) => Observed::Contradicts,
         (Some(_), None) => Observed::Agrees,
         (None, None) if are_places_seen(verdict) && !are_requests_read_at_once(facts, verdict) => Observed::Agrees,
@@ -141,13 +146,31 @@ mod tests {
     /// so the bytes that they carried show no full link.
     #[test]
     fn a_link_that_carries_little_is_not_seen_to_be_full() {
-        let verdict = PlantedRun::new(5000.0, 200.0)
+        let mut run = PlantedRun::new(5000.0, 200.0)
             .per_s(Who::Server, "connection.rtt", "", |p| 0.9 * p.r_us)
             .level(Who::Server, "connection.min_rtt", "", 90.0)
-            .verdict();
+            .run();
+        crate::judge(&mut run);
+        let verdict = &run.findings.bottleneck;
         assert_eq!(verdict.id, "network-medium", "{verdict:#?}");
         assert!(verdict.evidence.iter().any(|line| line.counter.starts_with("interface.")), "{verdict:#?}");
-        assert_eq!(observation(&verdict), None);
+        assert_eq!(observation(&Facts::of(&run), verdict), None);
+    }
+
+    /// HAProxy with a limit of sessions per second leaves connections in its backlog, as a server with too few workers
+    /// does. If each connection carries many requests, only too few workers leave connections there for long.
+    #[test]
+    fn connections_in_the_backlog_show_few_workers_only_if_connections_are_kept() {
+        let is_seen = |is_kept: bool| {
+            let planted = PlantedRun::new(20_000.0, 400.0)
+                .per_s(Who::Server, "listen.queue", "0.0.0.0:8080", |p| (p.n - 8.0).max(0.0))
+                .change(move |t, _| t.tally.attempted = if is_kept { 1 } else { t.tally.completed });
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            assert_eq!(run.findings.bottleneck.id, "server-concurrency");
+            observation(&Facts::of(&run), &run.findings.bottleneck).is_some()
+        };
+        assert_eq!((is_seen(true), is_seen(false)), (true, false));
     }
 
     /// If the table lists counters for a bottleneck, the planted run of this bottleneck must show at least one of these
@@ -158,7 +181,7 @@ mod tests {
             let mut run = crate::planted::planted(id).unwrap_or_else(|| panic!("{id}"));
             crate::judge(&mut run);
             let verdict = &run.findings.bottleneck;
-            assert!(verdict.id == *id && observation(verdict).is_some(), "{id}: {verdict:#?}");
+            assert!(verdict.id == *id && observation(&Facts::of(&run), verdict).is_some(), "{id}: {verdict:#?}");
         }
     }
 }

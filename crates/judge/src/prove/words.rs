@@ -10,6 +10,7 @@ use super::part_text::part;
 use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
 use super::suspects::bottleneck_of;
+use crate::Facts;
 use crate::number::{figure, percent};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
@@ -133,9 +134,9 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
 
 /// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. The verdict's
 /// sentence already says what sampled threads wait for, so the observation of waiting threads is not repeated.
-pub(super) fn seen(verdict: &Bottleneck) -> String {
+pub(super) fn seen(facts: &Facts<'_>, verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
-    match observation(verdict) {
+    match observation(facts, verdict) {
         Some(evidence) if evidence.counter == waits::EVIDENCE => "sampled threads show the queue".into(),
         Some(evidence) => format!("seen directly: {}", evidence.text),
         None => counted().map_or_else(String::new, |text| format!("seen directly: {text}")),

@@ -5,19 +5,37 @@ use crate::Facts;
 use crate::number::{duration, figure, percent, rate};
 use crate::places::{self, Places};
 use crate::serial;
+use crate::server_queue;
 use crate::single::r1_us;
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY};
 use crate::upstreams;
 use crate::view::View;
 
-/// Returns the advice about a server that holds some connections and accepts no others.
+/// Returns the advice about a server that holds some connections and accepts no others, or that may accept too few
+/// connections per second.
 pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
+    if server_queue::may_wait_for_accept(facts) {
+        return Some(
+            "Keep the connections open (no --new-connections, and no `Connection: close` by the server). If more requests \
+             complete then, accepting is the limit: a limit of connections per second, or handshakes in the accepting \
+             thread. If not, raise the number of workers."
+                .into(),
+        );
+    }
     let answered = figure(held_connections(facts)?.answered);
     Some(format!(
         "Raise the number of workers, or of connections that the server holds at a time (now {answered}). With a longer backlog, \
          more connections would wait for an answer that never comes."
     ))
+}
+
+/// Returns the other explanation of connections that wait to be accepted, if they may wait for the accept itself.
+pub(super) fn accepts(facts: &Facts<'_>) -> Option<String> {
+    let (rate, trial) = (facts.x_max()?, facts.crowded_server()?.trial);
+    let each = if trial.measured.tally.handshakes > 0 { ", each with a handshake" } else { "" };
+    server_queue::may_wait_for_accept(facts)
+        .then(|| format!("it accepts no more than {} connections/s{each}", figure(rate)))
 }
 
 /// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the

@@ -26,7 +26,10 @@ use crate::waits;
 /// signs of a queue are requests that run one at a time, a full upstream that requests wait for, and threads that wait
 /// for one thing. The last sign is connections that the server does not accept while it holds others.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
-    let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
+    let queue = server_queue::queue(facts, places).map(|queue| match queue.may_wait_for_accept(places) {
+        true => (queue.evidence, WEAK_SIGN),
+        false => (queue.evidence, SURE),
+    });
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
         // A count that equals the number of requests at a time is a weak sign of a queue, because small counts may be

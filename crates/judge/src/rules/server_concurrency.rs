@@ -19,7 +19,7 @@ use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
 use crate::single::clients;
 use crate::sweep::Plateau;
-use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED};
+use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED, WEAK_SIGN};
 use crate::upstreams;
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -83,10 +83,14 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
     let confidence = if hidden.is_some() { confidence.min(UNDECIDED) } else { confidence };
     let sentence = concurrency_words::sentence(facts, &view, places.as_ref());
-    let sentence = if doubt.is_some() {
-        format!("{sentence}, but no queue was seen there: a limit that delays answers looks the same")
-    } else {
-        sentence
+    let strongest = signs.iter().map(|(_, confidence)| *confidence).fold(0.0, f64::max);
+    let accepts = concurrency_words::accepts(facts).filter(|_| strongest <= WEAK_SIGN);
+    let sentence = match (&doubt, accepts) {
+        (Some(_), _) => {
+            format!("{sentence}, but no queue was seen there: a limit that delays answers looks the same")
+        }
+        (None, Some(accepts)) => format!("{sentence}; or {accepts}"),
+        (None, None) => sentence,
     };
     let mut evidence: Vec<run::Evidence> =
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();

@@ -58,7 +58,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(why) = quota_of_others(&view, "server").filter(|_| !facts.limited()) {
         return Verdict::RuledOut(why);
     }
-    if by_use > by_periods { without_throttling(&view, held, by_use) } else { with_throttling(&view, held, by_periods) }
+    if by_use > by_periods { without_throttling(&view, &held, by_use) } else { with_throttling(&view, held, by_periods) }
 }
 
 fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
@@ -74,17 +74,18 @@ fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
     }
 }
 
-fn without_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
+fn without_throttling(view: &View<'_>, held: &Throttled, chance: f64) -> Verdict {
     let (used, quota) = (view.cpu_used().unwrap_or(0.0), view.cpu_quota().unwrap_or(0.0));
     Verdict::Binds {
         confidence: chance * SUREST,
         sentence: format!(
-            "the server uses its whole CPU quota: {} of {}; it runs no more threads than the quota allows, so it is \
-             seldom throttled",
+            "the server uses its whole CPU quota: {} of {}; it runs no more threads than the quota allows, so it was \
+             throttled in only {} of the periods",
             figure(used),
-            cpus(quota)
+            cpus(quota),
+            percent(held.share)
         ),
-        evidence: use_of_quota(view).into_iter().chain([held.evidence]).collect(),
+        evidence: use_of_quota(view).into_iter().collect(),
     }
 }
 
