@@ -58,7 +58,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(why) = quota_of_others(&view, "server").filter(|_| !facts.limited()) {
         return Verdict::RuledOut(why);
     }
-    if by_use > by_periods { without_throttling(&view, &held, by_use) } else { with_throttling(&view, held, by_periods) }
+    if by_use > by_periods {
+        without_throttling(&view, &held, by_use)
+    } else {
+        with_throttling(&view, held, by_periods)
+    }
 }
 
 fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
