@@ -13,7 +13,7 @@ use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::{clients, good, r1_us, server_of};
 use crate::sweep::top;
-use crate::thresholds::{LIKELY, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{LIKELY, MOSTLY_RUNS, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
 /// Load of an upstream, and the probability that the upstream is at the limit that this load names; 0 if it names no
@@ -53,13 +53,22 @@ pub(crate) fn loads<'a>(
     let most = top(sweep).last().copied().and_then(server_of);
     let Some(view) = most.or_else(|| decisive.and_then(server_of)) else { return Vec::new() };
     let lighter = lighter(&view);
-    let each = view.side.behind.iter().map(|behind| load(&view, behind, &lighter, course));
+    // A single client leaves an upstream idle between two requests.
+    let steps: Vec<View<'_>> =
+        top(sweep).into_iter().filter(|trial| clients(trial) > 1.0).filter_map(server_of).collect();
+    let each = view.side.behind.iter().map(|behind| load(&view, behind, &lighter, &steps, course));
     let mut loads: Vec<Judged> = each.collect();
     loads.sort_by_key(|(load, _)| load.behind.depth);
     loads
 }
 
-fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, course: Course) -> Judged {
+fn load<'a>(
+    view: &View<'a>,
+    behind: &Upstream,
+    lighter: &LighterLoads<'a>,
+    steps: &[View<'a>],
+    course: Course,
+) -> Judged {
     let own = InstanceFilter::new(&behind.processes);
     let (processes, threads) = (view.processes_of(&own), view.threads_of(&own));
     let cpu_used = (!processes.is_empty()).then(|| processes.iter().map(|p| p.busy).sum::<f64>());
@@ -84,12 +93,31 @@ fn load<'a>(view: &View<'a>, behind: &Upstream, lighter: &LighterLoads<'a>, cour
         shows_limit: course.is_limited || has_queue,
     };
     let of_disk = || Some((UpstreamLimit::Disk, disk::chance_of(view, &own))).filter(|(_, chance)| *chance >= LIKELY);
-    let limit = work.limit().or_else(of_disk);
+    let limit = work.limit().filter(|(limit, _)| ran_in_each(*limit, view, behind, steps)).or_else(of_disk);
     // An upstream may be full because of other clients.
     let limit = limit.filter(|_| is_awaited(view, behind, connections, course) != Some(false));
     let (limit, chance) = limit.map_or((None, 0.0), |(limit, chance)| (Some(limit), chance));
     let (behind, cpu_quota, throttled) = (behind.clone(), quota.cpus, quota.throttled);
     (UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }, chance)
+}
+
+/// Returns true if an upstream mostly used as much CPU time in each of the `steps` as in `view`. All these steps are
+/// near the highest rate. Work in the background that starts during the sweep fills a thread or CPUs only in some of
+/// them, so it is not the limit. For a full thread, the busiest thread counts.
+fn ran_in_each(limit: UpstreamLimit, view: &View<'_>, behind: &Upstream, steps: &[View<'_>]) -> bool {
+    let used = |view: &View<'_>, behind: &Upstream| -> f64 {
+        let own = InstanceFilter::new(&behind.processes);
+        match limit {
+            UpstreamLimit::Thread => view.threads_of(&own).iter().map(Task::wants).fold(0.0, f64::max),
+            _ => view.processes_of(&own).iter().map(|process| process.busy).sum(),
+        }
+    };
+    let most = used(view, behind);
+    let in_step = |step: &View<'_>| {
+        let same = step.side.behind.iter().find(|other| other.address == behind.address);
+        same.is_none_or(|same| used(step, same) >= MOSTLY_RUNS * most)
+    };
+    matches!(limit, UpstreamLimit::Quota | UpstreamLimit::Disk) || steps.iter().all(in_step)
 }
 
 /// Returns true if most requests of the load wait for replies of an upstream. At a plateau, the connections to the

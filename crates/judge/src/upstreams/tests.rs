@@ -272,3 +272,30 @@ fn idle_upstreams_are_reported_and_not_blamed() {
     assert!(found.bottleneck.sentence.contains("at a time"), "{}", found.bottleneck.sentence);
     assert_eq!(found.behind.iter().map(|b| b.behind.depth).collect::<Vec<_>>(), [1, 2]);
 }
+
+/// A database compacts its files from 32 clients on, and thereby fills one of its threads. The rate of the server, which
+/// has a pool of four workers, had stopped growing at four clients.
+#[test]
+fn work_in_the_background_of_an_upstream_is_not_what_the_server_waits_for() {
+    let waits_for = |first: f64| {
+        let busy = move |p: &crate::planted::Point| if p.n >= first { 0.99e6 } else { 0.02e6 };
+        let mut run = PlantedRun::new(20_000.0, 200.0)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .level(Who::Server, "behind.connections", "127.0.0.1:9000", 4.0)
+            .per_s(Who::Server, "process.cpu", "java:300", busy)
+            .per_s(Who::Server, "thread.cpu", "java:300/301", busy)
+            .change(|t, _| {
+                let java = Upstream {
+                    address: "127.0.0.1:9000".into(),
+                    depth: 1,
+                    processes: vec!["java:300".into()],
+                    ..Upstream::default()
+                };
+                t.server.iter_mut().for_each(|side| side.behind = vec![java.clone()]);
+            })
+            .run();
+        crate::judge(&mut run);
+        run.findings.bottleneck.waits_for
+    };
+    assert!(waits_for(32.0).is_none() && waits_for(2.0).is_some());
+}
