@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use run::{Counted, InstanceFilter, WaitCause, WaitFinding};
+use run::{Counted, InstanceFilter, UpstreamLimit, WaitCause, WaitFinding};
 
 use crate::Facts;
 use crate::ack_timer;
@@ -49,7 +49,8 @@ impl Places {
         let places = positive(x_max * (r1 - way) / 1e6)?;
         let view = facts.crowded_server()?;
         let (children, connections) = distinct(children(&view, server_of(one)), connections(&view));
-        let threads = if may_be_pool(facts) { threads(&view) } else { Counts::new() };
+        let mut threads = if may_be_pool(facts) { threads(&view) } else { Counts::new() };
+        threads.retain(|(_, one)| !is_sized_by_quota(facts, one));
         let mut counted = [children, threads, connections].concat();
         counted.retain(|(depth, one)| !(equals(one, places) && passes_all_on(&view, *depth, one.count)));
         counted.sort_by(|(_, a), (_, b)| (a.count - places).abs().total_cmp(&(b.count - places).abs()));
@@ -86,6 +87,14 @@ fn passes_all_on(view: &View<'_>, depth: u32, count: f64) -> bool {
     let passed_on: f64 = next.filter_map(awaited).sum();
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     passed_on > (1.0 + PLACES_APART) * count && passed_on >= NEARLY_FULL * in_flight
+}
+
+/// Returns true for a count of the threads of an upstream whose CPU quota is its limit. More threads would need a larger
+/// quota, so their number explains nothing.
+fn is_sized_by_quota(facts: &Facts<'_>, threads: &Counted) -> bool {
+    let is_limited = facts.upstreams.iter().filter(|load| load.limit == Some(UpstreamLimit::Quota));
+    let mut programs = is_limited.flat_map(|load| &load.behind.processes).map(|process| program(process));
+    programs.any(|program| threads.of == program || threads.of.ends_with(&format!(" of {program}")))
 }
 
 /// Returns false if samples of the threads show no pool of workers. The threads of a runtime, such as those of Go or

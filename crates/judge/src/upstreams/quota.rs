@@ -142,6 +142,7 @@ mod tests {
             assert_eq!(verdict.sentence.contains("one thread of it"), threads == 2, "{verdict:#?}");
             assert!(!verdict.serial && verdict.confidence >= 0.85, "{verdict:#?}");
             assert!(verdict.advice[0].contains("raise its CPU quota"), "{verdict:#?}");
+            assert!(!verdict.advice.iter().any(|advice| advice.contains("threads of java")), "{verdict:#?}");
         }
     }
 
