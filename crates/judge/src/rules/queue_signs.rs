@@ -40,8 +40,9 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
     let full = upstreams::full(&facts.upstreams).filter(|_| upstreams::awaited::waits_behind(facts));
     let full = full.and_then(|load| Some((upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts)?))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
-    // The number of connections may be limited by something else than the number of workers.
-    let held = held_connections(facts).map(|held| (held.line(), WEAK_SIGN));
+    // The number of connections may be limited by something else than the number of workers. If requests wait unread on
+    // the connections that the server does not accept, these connections are no further sign.
+    let held = held_connections(facts).filter(|_| queue.is_none()).map(|held| (held.line(), WEAK_SIGN));
     [queue, counted, turns, full, inside, held].into_iter().flatten().collect()
 }
 
