@@ -88,13 +88,13 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
 
 /// Returns the first step of the sweep whose rate exceeds the bound N / (R1 + Z). A rate above N / (R1 + Z) shows that
 /// R1 is longer than the service time. A single client pays for each wake-up, and several clients share wake-ups. The
-/// lightest step, which gives R1, is not compared with the bound.
+/// lightest step, which gives R1, is not compared with the bound. Refusals do not count, because they need no service.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let unloaded = facts.unloaded?;
     let r1 = crate::single::r1_us(unloaded)?;
     let over = |t: &&&Trial| {
         let bound = bound(clients(t), r1, think_us(t), None);
-        clients(t) > clients(unloaded) && bound.is_some_and(|b| t.rates.completed_rate > BEYOND_BOUND * b)
+        clients(t) > clients(unloaded) && bound.is_some_and(|b| good(t) > BEYOND_BOUND * b)
     };
     facts.sweep.iter().find(over).copied()
 }
