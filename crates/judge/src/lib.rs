@@ -29,6 +29,7 @@ mod costs;
 pub mod counters_csv;
 mod course;
 mod decide;
+mod delayed;
 mod demand;
 mod devices;
 mod disks;

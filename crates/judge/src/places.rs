@@ -9,6 +9,7 @@ use run::{Counted, InstanceFilter, UpstreamLimit, WaitCause, WaitFinding};
 
 use crate::Facts;
 use crate::ack_timer;
+use crate::delayed::delayed_answers;
 use crate::laws::service_us;
 use crate::number::{figure, positive};
 use crate::single::{clients, good, server_of};
@@ -30,7 +31,7 @@ pub(crate) struct Places {
 impl Places {
     /// Returns the number of requests that the server handles at a time, with the counts that may explain this number.
     /// Returns `None` if even the lightest load filled the server. Also returns `None` if R1 is not the service time,
-    /// or consists mostly of network round trips or of waits for a TCP timer.
+    /// or consists mostly of network round trips, of waits for a TCP timer, or of a delay that may be on purpose.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
@@ -39,7 +40,7 @@ impl Places {
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
-        if ack_timer::fills_light_load(facts) {
+        if ack_timer::fills_light_load(facts) || delayed_answers(facts).is_some() {
             return None;
         }
         let way = server_of(one).and_then(|v| v.value("connection.min_rtt")).filter(|us| *us > 0.0).unwrap_or(0.0);

@@ -8,7 +8,9 @@ mod verdict_test;
 use run::{Bottleneck, Effect, Proof, Run, RunnerUp};
 
 use self::own_turns::{OwnTurns, more_load, more_sources, own_turns, suspect};
-use self::verdict_test::{compare, doubts, excluded, excludes_others, is_predicted, kind, names_a_cause, own, subject};
+use self::verdict_test::{
+    compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, subject,
+};
 use super::cpu_limit::CpuSigns;
 use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Subject, Test, decide};
 use super::observed::{observed, other_cause};
@@ -102,7 +104,7 @@ impl<'a> Experiment<'a> {
         let rival = largest(proof).filter(|found| found != REMAINDER && Some(found.as_str()) != lever);
         let signs = CpuSigns::of(facts, proof);
         let excluded = excluded(proof, turns.as_ref(), more_load);
-        let other = other_cause(facts, verdict, &excluded);
+        let other = other_cause(facts, verdict, &excluded).or_else(|| may_be_a_limit(facts, verdict));
         let doubt = doubts(facts, proof, effects);
         let own = own(proof, effects, verdict, turns.as_ref());
         let of_turns = turns.is_some() && matches!(own, Own::Follows | Own::Small);

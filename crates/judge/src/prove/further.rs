@@ -6,6 +6,7 @@ use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 use super::estimate;
 use super::observed::{are_places_seen, observation};
 use crate::Facts;
+use crate::delayed::delayed_answers;
 use crate::signals::cpu::busiest as busiest_cpu;
 use crate::single::sides_of;
 use crate::thresholds::MOST;
@@ -33,12 +34,14 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if the verdict is a fixed number of workers, but no counter shows the workers or their queue. A rate
-/// limit that delays answers would also explain a verdict about a fixed number of workers.
+/// Returns true if a rate limit that delays answers would also explain a verdict about a fixed number of workers. That
+/// is so if no counter shows the workers or their queue, or if answers come sooner at a lower rate.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
-    let is_seen = observation(&Facts::of(run), verdict).is_some() || are_places_seen(verdict) || verdict.serial;
-    verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
+    let facts = Facts::of(run);
+    let is_seen = observation(&facts, verdict).is_some() || are_places_seen(verdict) || verdict.serial;
+    let is_about_workers = verdict.id == "server-concurrency" && verdict.waits_for.is_none();
+    is_about_workers && (!is_seen || delayed_answers(&facts).is_some())
 }
 
 /// Predicts the effect of `lever` (more load, fewer CPUs, or more source addresses) from the verdict, before the

@@ -1,58 +1,29 @@
 //! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` covers limits
 //! that delay answers, too.
 
-use run::{FigureUnit, Trial};
+use run::FigureUnit;
 
-use super::rule::Verdict;
-use crate::evidence::{measured, throttled};
-use crate::number::{duration, rate};
-use crate::single::{clients, good, r1_us, server_of, sides_of};
-use crate::thresholds::{
-    ALONE_REACHES, ASKED_FOR_MORE, BUSY, GUESS, HALF_BUSY, HELD_BACK, KEEPS_UP, LIKELY, THROTTLED, TREND_SURE,
-    WEAK_SIGN,
-};
-use crate::view::{Task, View};
-use crate::{Facts, link_queue, server_queue, waits};
+use super::rule::{Verdict, cannot_say};
+use crate::delayed::{Delayed, NoLimit, fills_alone, works};
+use crate::evidence::measured;
+use crate::number::rate;
+use crate::single::server_of;
+use crate::thresholds::{BUSY, GUESS, HALF_BUSY, LIKELY, WEAK_SIGN};
+use crate::view::View;
+use crate::{Facts, server_queue, waits};
 
-/// Decides whether the server delays answers to limit the rate. With a limit that delays answers, one client that never
-/// pauses waits for the limit's interval before each answer. Under a limit that delays answers, a single client already
-/// reaches the highest rate of the sweep. Requests that arrive at a lower rate are answered sooner. With a single
-/// worker instead of a limit, all requests would take at least the service time. A traffic shaper that lets bursts pass
-/// has the signs of a limit, too, but its packets wait on the network path.
+/// Decides whether the server delays answers to limit the rate, by the signs of [`Delayed`]. A traffic shaper that lets
+/// bursts pass has the signs of a limit, too, but its packets wait on the network path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
-    let (one, most) = fills_alone(facts)?;
-    let r1_us = r1_us(one)?;
-    // If another load has a clearly higher rate of good answers than `most`, the server does not limit the rate to
-    // `most`.
-    if facts.search.iter().any(|t| good(t) >= ASKED_FOR_MORE * most) {
-        return None;
+    let delayed = Delayed::of(facts)?;
+    match delayed.no_limit() {
+        Some(NoLimit::Seen(text)) => return Some(Verdict::RuledOut(text)),
+        Some(NoLimit::Missing(what)) => return Some(cannot_say(what)),
+        None => {}
     }
-    let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
-    let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // If response times consist mostly of CPU time, the response times follow the machine's speed. The machine's speed
-    // differs between windows, so a faster answer in another window is no sign of a limit.
-    if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
-        return None;
-    }
+    let Delayed { one, most, r1_us, quick_us, text } = delayed;
     let view = server_of(one).unwrap_or_else(|| View::new("client", one, &one.client));
-    let text = format!(
-        "a client without pauses waits {} for each answer; at an offered {} an answer takes {}",
-        duration(r1_us),
-        rate(quick.rates.offered_rate),
-        duration(quick.latency_us.mean)
-    );
-    let quota = sides_of(one).iter().filter_map(throttled).find(|held| held.share >= THROTTLED);
-    if let Some(held) = quota {
-        return Some(Verdict::RuledOut(format!("{text}, but {}", held.evidence.text)));
-    }
-    if let Some(queue) = link_queue::on_the_way(one) {
-        return Some(Verdict::RuledOut(format!("{text}, but {}", queue.text)));
-    }
-    if link_queue::is_hidden(one) {
-        return Some(Verdict::CannotSay(vec!["round trips while the CPUs of both hosts have room".into()]));
-    }
-    let evidence =
-        vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
+    let evidence = vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick_us), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
     // A worker that goes on working after its answer causes response times like a limiter does. A server that limits
@@ -75,27 +46,9 @@ pub fn may_delay(run: &run::Run) -> bool {
     alone.is_some_and(|cpus| cpus < HALF_BUSY)
 }
 
-/// Returns the trial with one client and the highest rate of the sweep, if this client alone nearly reached the rate.
-/// Returns `None` if no load shows a limit.
-fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
-    let (one, most) = (facts.unloaded.filter(|one| clients(one) <= 1.0)?, facts.x_max()?);
-    (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
-}
-
-/// Returns the number of CPUs that the server's threads needed: their time running or waiting for a CPU, per second.
-fn works(trial: &Trial) -> Option<f64> {
-    let workers = server_of(trial)?.workers();
-    (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
-}
-
-/// Returns the upper end of the confidence interval of a trial's mean response time, microseconds. Assumes that
-/// response times have an exponential distribution.
-fn longest_us(trial: &Trial) -> f64 {
-    trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
-}
-
 #[cfg(test)]
 mod tests {
+    use crate::planted::proofs::waits;
     use crate::planted::{PlantedRun, Who};
 
     /// Makes a run of a server that answers one client 200 times per second, and answers requests at a lower rate
@@ -114,6 +67,29 @@ mod tests {
     fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
         let rests = delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0).verdict();
         assert_eq!(rests.id, "server-concurrency", "{rests:#?}");
+    }
+
+    /// A Kafka broker mutes the connection of a client beyond its quota, and a Netty server with traffic shaping stops
+    /// reading. The next request waits unread, as before a single worker. An earlier version of loadline said "handles
+    /// only about 0.976 requests at a time" and advised more threads. The experiment supported this with 90 %.
+    #[test]
+    fn a_limit_that_stops_reading_may_look_like_one_worker() {
+        let muted = || {
+            delaying(500.0)
+                .level(Who::Server, "connection.receive_queue", "", 60.0)
+                .none(Who::Server, "thread.cpu")
+                .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x * 8.0)
+        };
+        let b = muted().verdict();
+        assert!(b.id == "server-concurrency" && b.confidence < 0.6, "{b:#?}");
+        assert!(b.sentence.contains("a limit that stops reading") && !b.sentence.contains("at a time"), "{b:#?}");
+        assert!(b.advice.len() == 1 && b.advice[0].contains("a limit that stops reading"), "{:?}", b.advice);
+        let (proof, found) = waits(muted().run(), b, Some(1.0));
+        assert!(proof.outcome == run::ProofOutcome::NotTested && found.confidence < 0.6, "{}: {found:#?}", proof.why);
+        assert!(proof.why.contains("a client without pauses waits"), "{}", proof.why);
+        let mut judged = muted().run();
+        crate::judge(&mut judged);
+        assert!(crate::prove::may_be_rate_limit(&judged), "more source addresses are the next test");
     }
 
     /// This case occurred with a real firewall that let 40 SYNs per second pass. The closed loop reached 6/s, because

@@ -71,6 +71,19 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
     Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
+/// Returns the end of the sentence about workers if another cause has the same signs. `is_unseen` is true if no queue
+/// was seen, and `is_delayed` if answers come sooner at a lower rate.
+pub(super) fn looks_the_same(is_unseen: bool, is_delayed: bool) -> &'static str {
+    match (is_unseen, is_delayed) {
+        (true, _) => ", but no queue was seen there: a limit that delays answers looks the same",
+        (false, true) => {
+            ", but at a lower rate answers come sooner: a limit that stops reading looks the same as a worker that \
+             goes on after its answer"
+        }
+        (false, false) => "",
+    }
+}
+
 /// Returns evidence of a queue: each further client at the plateau lengthens the response time by 1 / Xmax (Xmax:
 /// highest rate).
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {

@@ -5,12 +5,14 @@ use run::FigureUnit;
 
 use super::concurrency_words;
 use super::queue_signs::{
-    filled_cpus, held_connections, held_line, held_places, not_the_way, signs, waits_for_a_disk, waits_longer,
+    filled_cpus, held_connections, held_line, held_places, looks_the_same, not_the_way, signs, waits_for_a_disk,
+    waits_longer,
 };
 use super::rule::{PLAIN, Rule, Tier, Verdict, cannot_say, server};
 use crate::Facts;
 use crate::ack_timer;
 use crate::chain::Chain;
+use crate::delayed::delayed_answers;
 use crate::evidence::{line, measured};
 use crate::number::{cpus, figure, grew, percent, ratio};
 use crate::places::Places;
@@ -34,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
     shared: &[(&["disk.busy", "pressure.io_some"], "processes of the server moved bytes; only a remark")],
     looks_inside: true,
     judge,
-    advise: concurrency_words::advise,
+    advise: |facts| concurrency_words::advise(facts).or_else(|| delayed_answers(facts).map(|_| DELAYED_ADVICE.into())),
     advice: &[
         "Raise the number of workers or threads, or of connections to an upstream; the knee shows how many there are now.",
         "If that number is already large, look for a lock, or for an upstream that handles only so many at a time.",
@@ -48,6 +50,10 @@ pub(super) const RULE: Rule = Rule {
               requests take turns on the CPU: a lock, or the interpreter's.",
     ..PLAIN
 };
+
+/// Advice for a server that is either one worker or a limit that stops reading.
+const DELAYED_ADVICE: &str = "Add a worker and measure again. If the rate stays, look for a limit that stops reading (a quota, traffic \
+     shaping). If the rate grows, the worker was busy after its answers.";
 
 fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
@@ -81,23 +87,24 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let confidence = if grows.is_none() && must_grow { confidence.min(LIKELY) } else { confidence };
     // A thread that is always full hides whether this load fills it.
     let hidden = ServerCpu::of(facts).and_then(|cpu| Some(hidden(&cpu.view, cpu.always_full()?)));
-    let confidence = if hidden.is_some() { confidence.min(UNDECIDED) } else { confidence };
-    let sentence = concurrency_words::sentence(facts, &view, places.as_ref());
+    // Answers that come sooner at a lower rate also fit a limit that delays answers.
+    let delayed = delayed_answers(facts);
+    let confidence = if hidden.is_some() || delayed.is_some() { confidence.min(UNDECIDED) } else { confidence };
     let strongest = signs.iter().map(|(_, confidence)| *confidence).fold(0.0, f64::max);
     let accepts = concurrency_words::accepts(facts).filter(|_| strongest <= WEAK_SIGN);
-    let sentence = match (&doubt, accepts) {
-        (Some(_), _) => {
-            format!("{sentence}, but no queue was seen there: a limit that delays answers looks the same")
-        }
-        (None, Some(accepts)) => format!("{sentence}; or {accepts}"),
-        (None, None) => sentence,
+    let same = looks_the_same(doubt.is_some(), delayed.is_some());
+    let sentence = concurrency_words::sentence(facts, &view, places.as_ref());
+    let sentence = match accepts.filter(|_| same.is_empty()) {
+        Some(accepts) => format!("{sentence}; or {accepts}"),
+        None => sentence + same,
     };
     let mut evidence: Vec<run::Evidence> =
         flat.map(|text| line(&view, "completed_rate", "", text)).into_iter().collect();
     evidence.push(used);
     evidence.extend(hidden);
     evidence.extend(signs.into_iter().map(|(line, _)| line).chain(doubt).chain(grows));
-    evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts)));
+    evidence.extend(held_line(facts, &view).filter(|_| !ack_timer::fills_light_load(facts) && delayed.is_none()));
+    evidence.extend(delayed.map(|delayed| line(&view, "latency_us.mean", "", delayed.text)));
     evidence.extend(waits_for_a_disk(&view));
     evidence.extend(super::streams::waits(&view));
     let mut of_upstreams = upstreams::evidence(&view, &facts.upstreams);

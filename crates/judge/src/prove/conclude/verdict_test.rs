@@ -4,6 +4,7 @@ use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 
 use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
+use crate::delayed::delayed_answers;
 use crate::prove::cpu_limit::{CpuLimit, CpuSigns};
 use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Subject};
 use crate::prove::parts::{self, largest, part_of};
@@ -25,6 +26,12 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
     let predicted = proof.predictions.iter().rfind(|predicted| predicted.lever == LOAD_LEVER);
     let both = proof.effect(LOAD_LEVER).zip(predicted);
     both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
+}
+
+/// Describes the sign of a limit that delays answers, if the verdict names workers. A queue of unread requests does not
+/// tell the two apart, because a limit may stop reading.
+pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<String> {
+    delayed_answers(facts).filter(|_| verdict.id == "server-concurrency").map(|delayed| delayed.text)
 }
 
 /// Returns the subject of a verdict: a cause, the load, or nothing known.
