@@ -119,6 +119,11 @@ fn within(trial: &Trial) -> Within {
     }
 }
 
+/// Returns true if the rate of good answers of one trial is about the middle rate of several trials.
+fn is_near(rate: f64, middle: f64) -> bool {
+    (rate / middle - 1.0).abs() <= ONE_RATE
+}
+
 /// Returns the highest value divided by the lowest value.
 pub(crate) fn highest_over_lowest(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().fold(0.0_f64, f64::max) / values.fold(f64::MAX, f64::min)
@@ -143,9 +148,8 @@ impl<'a> Refusals<'a> {
         let middle = median_of_sorted(&rates).unwrap_or(0.0);
         // A disturbed trial has fewer good answers than a limit allows, but no trial has more. The rate of good answers
         // may therefore differ in a third of the trials.
-        let is_near = |rate: f64| (rate / middle - 1.0).abs() <= ONE_RATE;
-        let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
-        let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
+        let long_near = rates.iter().filter(|rate| is_near(**rate, middle)).count();
+        let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t), middle)).collect();
         let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
         // A constant rate of good answers shows a limit only if the rates of all answers (good ones and refusals)
         // differ widely.
@@ -174,6 +178,11 @@ impl<'a> Refusals<'a> {
             is_exceeded,
             trials: near,
         }
+    }
+
+    /// Returns true if a rate of good answers is as high as in the trials with refusals.
+    pub(crate) fn is_near_middle(&self, rate: f64) -> bool {
+        is_near(rate, self.middle)
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A

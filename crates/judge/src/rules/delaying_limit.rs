@@ -38,6 +38,11 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
+/// Returns true if the server likely delays answers on purpose, and no unread request points to a worker instead.
+pub(super) fn delays_for_sure(facts: &Facts<'_>) -> bool {
+    matches!(delays(facts), Some(Verdict::Binds { confidence, .. }) if confidence >= LIKELY)
+}
+
 /// Returns true if a single client reached the highest rate of the sweep, and the server used less than half a CPU. The
 /// cause is either a limit that delays answers or a single worker. Response times at a lower rate show whether a limit
 /// or a single worker is the cause.

@@ -13,6 +13,7 @@
 //! run that you added must come from the new rule.
 
 mod accept_queue;
+mod at_a_time;
 mod client_connects;
 mod client_cpu;
 mod client_fds;

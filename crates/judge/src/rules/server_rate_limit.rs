@@ -3,17 +3,17 @@
 
 use run::{FigureUnit, Trial};
 
+use super::at_a_time::{AtATime, advice, at_a_time};
 use super::delaying_limit::delays;
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{cpus, figure, percent, rate};
-use crate::places::{self, Places, is_connections};
-use crate::refusals::{Refusals, highest_over_lowest};
+use crate::refusals::Refusals;
 use crate::signals::Signal;
 use crate::signals::cpu::fullness;
-use crate::single::{good, refused, server_of};
-use crate::thresholds::{ALL_REFUSED, FLAT, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
+use crate::single::{refused, server_of};
+use crate::thresholds::{ALL_REFUSED, HINT, LIKELY, REFUSED, SUREST, TWO_SIGNS, WEAK_SIGN};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     is_counted: |facts| most(facts).is_some_and(|trial| refused(trial) >= REFUSED),
     signals,
     judge,
+    advise: advice,
     advice: &[
         "Look for a rate limit in the server's configuration (limit_req, limit_conn, middleware, an upstream quota).",
         "To measure the server itself, raise the limit or exempt the generator's address.",
@@ -33,7 +34,8 @@ pub(super) const RULE: Rule = Rule {
               share of a light load sets no limit, either. A single load tells the two apart only by a status such \
               as 429, or by good answers at a constant rate. If at least one good answer is always in progress, and \
               always about as many, a limit of requests at a time (limit_conn, a connection pool) looks the same, \
-              and the confidence is 0.5. With a wrong path no answer is good. A limit may also delay answers. Then \
+              and the confidence is 0.5. So it is if requests waited before any was refused: workers with a bounded \
+              queue do that, too. With a wrong path no answer is good. A limit may also delay answers. Then \
               one client without pauses waits for the limit's gap and reaches the highest rate alone, while arrivals \
               below that rate are answered at once. A fixed number of workers would delay both. A worker that still \
               works after its answer has the same times, but leaves the next request unread or waiting for a lock. A \
@@ -117,36 +119,11 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             "{share} of the answers were refusals, but the server or its upstream was full: it refuses what it cannot do"
         ));
     }
-    let at_a_time = at_a_time(facts, &facts.refusals);
+    let at_a_time = at_a_time(facts);
     // A status such as 429 says that the server refuses on purpose, whatever it counts.
     let is_open = at_a_time.is_some() && !facts.refusals.is_named;
     let confidence = if is_open { confidence.min(LIKELY) } else { confidence };
-    bind(worst, confidence, (*middle, limited.len()), at_a_time.as_deref())
-}
-
-/// Describes a limit of requests at a time that would refuse the same requests as a limit of requests per second.
-/// Returns `None` if the limit is one of requests per second.
-fn at_a_time(facts: &Facts<'_>, refusals: &Refusals<'_>) -> Option<String> {
-    pool(facts).or_else(|| good_at_a_time(refusals))
-}
-
-/// Describes the connections to an upstream, if their number equals the number of requests handled at a time. A full
-/// connection pool looks like a rate limit, because the server refuses requests that find no free connection.
-fn pool(facts: &Facts<'_>) -> Option<String> {
-    let places = Places::of(facts)?;
-    let pool = places.matching().find(|counted| is_connections(counted))?;
-    Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
-}
-
-/// Describes the number of good answers in progress (Little's law), if it may be the limit. A limit of requests at a
-/// time allows at least one request. If the number of good answers in progress changed while their rate did not, this
-/// number is not the limit.
-fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
-    let rates = refusals.trials.iter().map(|t| good(t));
-    let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);
-    let varies = highest_over_lowest(held.clone()) > 1.0 + FLAT && highest_over_lowest(rates) <= 1.0 + FLAT;
-    let least = held.reduce(f64::min).filter(|least| *least >= 1.0 && !varies)?;
-    Some(format!("about {} at a time", places::requests(least)))
+    bind(worst, confidence, (*middle, limited.len()), at_a_time)
 }
 
 /// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
@@ -170,7 +147,7 @@ fn by_status_if(trial: &Trial, keep: fn(&str) -> bool) -> String {
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
 }
 
-fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time: Option<&str>) -> Verdict {
+fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time: Option<AtATime>) -> Verdict {
     let view = server_of(worst).unwrap_or_else(|| View::new("client", worst, &worst.client));
     let share = refused(worst);
     let mut evidence = vec![
@@ -197,10 +174,13 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), at_a_time
         evidence.push(measured(&view, ("process.cpu", ""), (used, FigureUnit::Cpus), view.cpu_allowed(), text));
     }
     let sentence = match at_a_time {
-        Some(at_a_time) => format!(
-            "the server refuses what exceeds {}, or {at_a_time}: its limit is one of requests per second, or of requests at a time",
-            rate(limit)
-        ),
+        Some(AtATime { text, queue }) => {
+            evidence.extend(queue);
+            format!(
+                "the server refuses what exceeds {}, or {text}: its limit is one of requests per second, or of requests at a time",
+                rate(limit)
+            )
+        }
         None => {
             // Older runs record only status classes such as 5xx. A class may include the refusals of the limit, so
             // classes are left out.

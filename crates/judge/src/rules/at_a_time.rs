@@ -1,0 +1,174 @@
+//! Limits of requests at a time that would refuse the same requests as a limit of requests per second. A server with
+//! few workers and a bounded queue refuses what finds its queue full. The rate of its good answers is as constant as
+//! that of a rate limit.
+
+use run::{Evidence, FigureUnit, Trial};
+
+use super::delaying_limit::delays_for_sure;
+use super::queue_signs::held_places;
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{duration, figure};
+use crate::places::{self, Places, is_connections};
+use crate::refusals::{Refusals, highest_over_lowest};
+use crate::single::{clients, good, r1_us, refused, server_of};
+use crate::thresholds::{FLAT, REFUSED, WIDE};
+use crate::view::View;
+
+/// Limit of requests at a time that looks like a limit of requests per second.
+pub(super) struct AtATime {
+    /// The limit in words: `about 4 requests at a time`.
+    pub(super) text: String,
+    /// Evidence of a queue in front of the limit, if one was seen.
+    pub(super) queue: Option<Evidence>,
+}
+
+impl From<String> for AtATime {
+    fn from(text: String) -> Self {
+        Self { text, queue: None }
+    }
+}
+
+/// Describes a limit of requests at a time that would refuse the same requests as a limit of requests per second.
+/// Returns `None` if the limit is one of requests per second.
+pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
+    pool(facts)
+        .map(AtATime::from)
+        .or_else(|| queue(facts))
+        .or_else(|| good_at_a_time(&facts.refusals).map(AtATime::from))
+}
+
+/// Returns advice on a server that may refuse what its queue cannot hold: the next step tells its workers from a rate
+/// limit. Returns `None` if no such queue was seen, or if the status of the refusals names a rate limit.
+pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
+    let refuses = facts.loaded().any(|trial| refused(trial) >= REFUSED) && !facts.refusals.is_named;
+    let number = queue(facts).filter(|_| refuses).map(|_| number(facts))?;
+    Some(format!(
+        "Add workers{number}, or connections to an upstream, and measure again. If the rate grows, their number is the \
+         limit. If the rate stays, look for a rate limit with a queue (limit_req with burst, an upstream quota)."
+    ))
+}
+
+fn number(facts: &Facts<'_>) -> String {
+    held_places(facts)
+        .map_or(String::new(), |held| format!(" (they handle about {} at a time)", places::requests(held)))
+}
+
+/// Describes the connections to an upstream, if their number equals the number of requests handled at a time. A full
+/// connection pool looks like a rate limit, because the server refuses requests that find no free connection.
+fn pool(facts: &Facts<'_>) -> Option<String> {
+    let places = Places::of(facts)?;
+    let pool = places.matching().find(|counted| is_connections(counted))?;
+    Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
+}
+
+/// Describes the workers of a server whose requests waited in a queue before it refused any.
+fn queue(facts: &Facts<'_>) -> Option<AtATime> {
+    let (trial, r1_us) = waited(facts)?;
+    let places = Places::of(facts);
+    let counted = places.as_ref().and_then(|places| places.matching().next());
+    let counted = counted.map_or(String::new(), |counted| format!(" ({})", places::text(counted)));
+    let text = match held_places(facts) {
+        Some(held) => format!("about {} at a time{counted} and a full queue", places::requests(held)),
+        None => "a full queue".into(),
+    };
+    let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
+    let mean_us = trial.latency_us.mean;
+    let said = format!(
+        "with {} clients nothing was refused, and an answer took {} instead of {}: requests wait before any is refused",
+        figure(clients(trial)),
+        duration(mean_us),
+        duration(r1_us)
+    );
+    let queue = measured(&view, ("latency_us.mean", ""), (mean_us, FigureUnit::Micros), Some(r1_us), said);
+    Some(AtATime { text, queue: Some(queue) })
+}
+
+/// Returns the step with the most clients that reached the limit without refusals, although its requests waited. Also
+/// returns the response time with the fewest clients, microseconds. A limit of requests per second without a queue
+/// refuses such requests. A limit that delays answers first is told by its quick answers at a lower rate.
+fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
+    let r1_us = facts.unloaded.filter(|one| refused(one) < REFUSED).and_then(r1_us)?;
+    let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.is_near_middle(good(t));
+    let waits = |t: &&'a Trial| t.latency_us.mean >= WIDE * r1_us;
+    let trial = facts.sweep.iter().copied().filter(is_at_limit).rfind(waits)?;
+    (!delays_for_sure(facts)).then_some((trial, r1_us))
+}
+
+/// Describes the number of good answers in progress (Little's law), if it may be the limit. A limit of requests at a
+/// time allows at least one request. If the number of good answers in progress changed while their rate did not, this
+/// number is not the limit.
+fn good_at_a_time(refusals: &Refusals<'_>) -> Option<String> {
+    let rates = refusals.trials.iter().map(|t| good(t));
+    let held = refusals.trials.iter().map(|t| good(t) * t.latency_us.mean / 1e6);
+    let varies = highest_over_lowest(held.clone()) > 1.0 + FLAT && highest_over_lowest(rates) <= 1.0 + FLAT;
+    let least = held.reduce(f64::min).filter(|least| *least >= 1.0 && !varies)?;
+    Some(format!("about {} at a time", places::requests(least)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point, Who};
+    use run::{Trial, TrialKind};
+
+    /// Makes a run of a server that answers 200 requests per second, holds at most 24 requests, and refuses all further
+    /// requests with status 503. `r1_us` is the response time of one client.
+    fn refuses_beyond_24(r1_us: f64) -> PlantedRun {
+        let refuse = |t: &mut Trial, p: &Point| {
+            let is_closed = t.kind == TrialKind::Sweep;
+            let refused = if is_closed { (p.n - 24.0).max(0.0) * 125.0 } else { (p.offered - 200.0).max(0.0) };
+            let held = if is_closed { p.n.min(24.0) } else { 18.0 };
+            if refused > 0.0 {
+                (t.rates.completed_rate, t.rates.goodput) = (200.0 + refused, 200.0);
+                (t.measured.tally.completed, t.measured.tally.unexpected_status) =
+                    (400 + (2.0 * refused) as u64, (2.0 * refused) as u64);
+                t.measured.tally.unexpected_statuses = [("503".into(), (2.0 * refused) as u64)].into();
+                t.latency_us.mean = held / 200.0 * 1e6;
+            }
+        };
+        PlantedRun::new(r1_us, 200.0).steps(&[1, 2, 4, 8, 16, 32, 64]).rates(&[0.5, 0.9, 1.05]).change(refuse)
+    }
+
+    /// Passenger (six processes and a queue of 100), HAProxy with `maxconn` and `timeout queue`, and Envoy with
+    /// `max_pending_requests` refuse with status 503 what their queue cannot hold. An earlier version of loadline said
+    /// "limits the rate on purpose, 95 %" about such a server with four workers.
+    #[test]
+    fn workers_with_a_bounded_queue_may_refuse_what_the_queue_cannot_hold() {
+        let b = refuses_beyond_24(20_000.0).verdict();
+        assert!(b.id == "server-rate-limit" && b.confidence <= 0.5, "{b:#?}");
+        assert!(b.sentence.contains("about 4 requests at a time") && b.sentence.contains("and a full queue"), "{b:#?}");
+        assert!(b.evidence.iter().any(|e| e.text.contains("requests wait before any is refused")), "{b:#?}");
+        assert!(
+            b.advice.len() == 1 && b.advice[0].contains("Add workers (they handle about 4 requests at a time)"),
+            "{:?}",
+            b.advice
+        );
+    }
+
+    /// nginx with `limit_req burst=23` delays 23 requests before it refuses any. One client without pauses waits for
+    /// the limit's gap, and a lower rate is answered at once, so the queue belongs to a rate limit.
+    #[test]
+    fn a_rate_limit_with_a_queue_of_its_own_stays_a_rate_limit() {
+        let quick = |t: &mut Trial, p: &Point| {
+            if t.kind == TrialKind::Search && p.offered < 190.0 {
+                (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
+            }
+        };
+        let b = refuses_beyond_24(5000.0).change(quick).verdict();
+        assert!(b.id == "server-rate-limit" && b.confidence >= 0.9 && b.sentence.contains("on purpose"), "{b:#?}");
+    }
+
+    /// Requests that wait unread may belong to a worker that goes on after its answer, so the quick answers at a lower
+    /// rate do not show a rate limit.
+    #[test]
+    fn unread_requests_leave_the_queue_of_a_rate_limit_open() {
+        let quick = |t: &mut Trial, p: &Point| {
+            if t.kind == TrialKind::Search && p.offered < 190.0 {
+                (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
+            }
+        };
+        let b =
+            refuses_beyond_24(5000.0).level(Who::Server, "connection.receive_queue", "", 60.0).change(quick).verdict();
+        assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
+    }
+}
