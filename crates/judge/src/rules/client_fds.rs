@@ -20,7 +20,8 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "The generator counts every connect that failed because its process (EMFILE) or host (ENFILE) had no file \
               descriptor left. These connects never left the machine, so they say nothing about the server. One is \
-              enough: the load was not the planned one.",
+              enough: the load was not the planned one. Connects that failed only beyond the highest rate of a server \
+              whose sweep stopped growing do not count.",
     ..PLAIN
 };
 
@@ -32,7 +33,39 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use run::ErrorKind;
 
-    use crate::planted::PlantedRun;
+    use crate::planted::{PlantedRun, Point, Who};
+
+    /// Makes a run of a server whose four CPUs are full at 20,000/s. At an offered rate above `from`, one connect of
+    /// the generator fails with EMFILE, and answers take seconds.
+    fn lacks_one_above(from: f64) -> PlantedRun {
+        let lacks = move |t: &mut run::Trial, p: &Point| {
+            if t.kind == run::TrialKind::Search && p.offered > from {
+                t.tally.errors.0.insert(ErrorKind::ClientFds, 1);
+                t.latency_us.p50 = 9e6;
+            }
+        };
+        let cpus = |planted: PlantedRun, thread: u32| {
+            planted.per_s(Who::Server, "thread.cpu", &format!("srv:100/{thread}"), |p| p.x * 49.5)
+        };
+        let planted = PlantedRun::new(500.0, 20_000.0)
+            .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 198.0)
+            .per_s(Who::Server, "cpu.idle", "total", |p| 4e6 - p.x * 199.0)
+            .per_s(Who::Server, "cpu.user", "total", |p| p.x * 190.0);
+        (101..105).fold(planted, cpus).change(lacks)
+    }
+
+    /// Any server whose CPUs are full shows this. The open loop above its capacity opens ever more connections, until
+    /// the generator has no descriptor left. An earlier version of loadline then named the generator, with 95 %.
+    #[test]
+    fn connects_that_fail_only_in_the_overload_do_not_hide_a_full_server() {
+        let b = lacks_one_above(20_000.0).verdict();
+        assert!(b.id == "server-cpu" && b.confidence >= 0.9, "{b:#?}");
+        let why = b.ruled_out.iter().find(|out| out.id == "client-fds").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("only at an offered 23,000/s")), "{b:#?}");
+        assert_eq!(lacks_one_above(17_000.0).verdict().id, "client-fds", "a rate that the server completes");
+        let only_open = lacks_one_above(20_000.0).steps(&[1, 2, 4]).verdict();
+        assert_eq!(only_open.id, "client-fds", "the sweep alone shows no plateau: {only_open:#?}");
+    }
 
     /// The last steps of the sweep had fewer connections than clients, so throughput seemed to have stopped growing.
     #[test]

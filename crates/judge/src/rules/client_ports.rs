@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
     explain: "One source address has as many connections to one server port as ip_local_port_range allows (28,232 by \
               default). A port closed from this side stays in TIME_WAIT for 60 s, so each source address can open about \
               470 new connections a second. Connects that failed for lack of a port never left the machine and say \
-              nothing about the server.",
+              nothing about the server. Connects that failed only beyond the highest rate of a server whose sweep stopped \
+              growing do not count.",
     ..PLAIN
 };
 

@@ -5,10 +5,11 @@ use run::{ErrorKind, FigureUnit, Trial};
 use super::rule::Verdict;
 use crate::Facts;
 use crate::evidence::measured;
-use crate::number::{figure, positive};
+use crate::number::{figure, positive, rate};
 use crate::signals::Signal;
-use crate::sweep::Plateau;
-use crate::thresholds::SUREST;
+use crate::single::{closed, good};
+use crate::sweep::{Plateau, plateau};
+use crate::thresholds::{FLAT, SUREST};
 use crate::view::View;
 
 /// Returns a signal: the number of failed connects in the trial with the most failed connects. One failed connect is
@@ -16,6 +17,35 @@ use crate::view::View;
 pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> Vec<Signal> {
     let most = facts.run.trials.iter().map(|t| t.tally.errors.count(kind)).max();
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
+}
+
+/// Returns the trials in which failed connects may have been the limit. The sweep leaves out steps that lacked
+/// connections. These steps count, too, unless the remaining steps show that throughput stopped growing.
+fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
+    let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
+    let flat = matches!(facts.plateau, Plateau::Flat { .. });
+    let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && t.tally.errors.count(kind) > 0;
+    let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));
+    facts.focus().into_iter().chain(further).collect()
+}
+
+/// Returns true if an open loop offered more than the server completes, by the sweep alone, and completed no more. At
+/// such a rate, requests pile up and need ever more connections, so a lack of connections is a symptom of the overload.
+fn is_beyond(facts: &Facts<'_>, trial: &Trial) -> bool {
+    let is_flat = matches!(plateau(&facts.sweep, &[], facts.decisive), Plateau::Flat { .. });
+    let more_than = |most: f64| trial.rates.offered_rate > most && good(trial) <= (1.0 + FLAT) * most;
+    is_flat && !closed(trial) && facts.x_max().is_some_and(more_than)
+}
+
+/// Says that connects failed only at an offered rate beyond the server's highest rate.
+fn only_beyond(facts: &Facts<'_>, overload: &Trial, failed: u64, thing: &str) -> String {
+    format!(
+        "{} of {} connects failed for lack of a {thing}, but only at an offered {}: before that, the server stopped at {}",
+        figure(failed as f64),
+        figure(overload.tally.attempted as f64),
+        rate(overload.rates.offered_rate),
+        rate(facts.x_max().unwrap_or_default())
+    )
 }
 
 /// Returns the verdict of the rules about the generator's local ports and file descriptors. The rules about ports and
@@ -28,13 +58,8 @@ pub(crate) fn failed_locally(
     limit: &'static str,
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.count(kind);
-    let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // The sweep leaves out steps that lacked connections. This rule uses steps that lacked connections, unless the
-    // remaining steps show that throughput stopped growing.
-    let flat = matches!(facts.plateau, Plateau::Flat { .. });
-    let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
-    let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));
-    let looked_at: Vec<&Trial> = facts.focus().into_iter().chain(further).collect();
+    let (beyond, looked_at): (Vec<&Trial>, Vec<&Trial>) =
+        candidates(facts, kind).into_iter().partition(|trial| is_beyond(facts, trial));
     let Some(trial) = looked_at.iter().copied().max_by_key(|t| count(t)) else {
         return Verdict::CannotSay(vec!["no trial completed anything".into()]);
     };
@@ -44,10 +69,11 @@ pub(crate) fn failed_locally(
         return Verdict::CannotSay(vec!["errors: no connect was counted".into()]);
     }
     if n == 0 {
-        return Verdict::RuledOut(format!(
-            "none of {} connects failed for lack of a {thing}",
-            figure(attempted as f64)
-        ));
+        let overload = beyond.iter().copied().filter(|t| count(t) > 0).max_by_key(|t| count(t));
+        return Verdict::RuledOut(match overload {
+            Some(overload) => only_beyond(facts, overload, count(overload), thing),
+            None => format!("none of {} connects failed for lack of a {thing}", figure(attempted as f64)),
+        });
     }
     let view = View::new("client", trial, &trial.client);
     let (failed, all) = (figure(n as f64), figure(attempted as f64));
