@@ -6,9 +6,10 @@ use super::cpu_limit::{CpuLimit, CpuSigns, polls};
 use super::suspects::{SUSPECTS, acts_on, bottleneck_of};
 use super::words::{evidence, in_words, load_evidence, sources_evidence};
 use crate::ack_timer::distance_us;
+use crate::delayed::delayed_answers;
 use crate::number::{duration, rate};
 use crate::rules::RULES;
-use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, UNDECIDED};
+use crate::thresholds::{CLOSE, LIKELY, SHOWN, SUPPORTED, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
@@ -104,13 +105,41 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     found
 }
 
-/// Returns the verdict that the server limits each source address, because more addresses raised throughput.
+/// Returns the verdict that each source address has its own limit, because more addresses raised throughput. The server
+/// may limit each address on purpose. A server with several backends or processes may instead choose one of them by the
+/// source address (session affinity), and the experiment does not tell the two apart.
 pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
-    let mut found = named(facts, argued, proof, ("server-rate-limit", SUPPORTED));
-    let most = facts.x_max().map_or(String::new(), |most| format!(": each may send {}", rate(most)));
-    found.sentence = format!("the server limits the rate of each source address on purpose{most}");
+    let is_limit = delayed_answers(facts).is_some() || is_one_process(facts);
+    let confidence = if is_limit { SUPPORTED } else { LIKELY };
+    let mut found = named(facts, argued, proof, ("server-rate-limit", confidence));
+    let most = facts.x_max().map(rate);
+    found.sentence = if is_limit {
+        let most = most.map_or(String::new(), |most| format!(": each may send {most}"));
+        format!("the server limits the rate of each source address on purpose{most}")
+    } else {
+        let most = most.map_or(String::new(), |most| format!(" ({most} each)"));
+        format!(
+            "each source address has a limit of its own{most}: a rate limit, or session affinity, which sends all requests \
+             of an address to one of several backends or processes"
+        )
+    };
+    if !is_limit {
+        found.advice = AFFINITY_ADVICE.map(str::to_string).into();
+    }
     found.evidence.extend(sources_evidence(proof));
     found
+}
+
+/// Advice if either a rate limit or session affinity limits each source address.
+const AFFINITY_ADVICE: [&str; 2] = [
+    "Look for session affinity by address (ip_hash, `balance source`, `sessionAffinity: ClientIP`), and for a rate limit.",
+    "To load all backends, send from more addresses (--source), or choose the backend by connection instead.",
+];
+
+/// Returns true if the server was seen to be a single process without upstreams, so that no address can choose between
+/// several of them.
+fn is_one_process(facts: &Facts<'_>) -> bool {
+    facts.server().is_some_and(|view| view.side.processes.len() == 1 && view.side.behind.is_empty())
 }
 
 /// Returns the verdict of a single rule, with the given confidence. If the rule does not find its signs, the verdict
@@ -144,4 +173,43 @@ fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
 /// Returns the first lever that tests this bottleneck; empty if there is none.
 fn lever_of(id: &str) -> &'static str {
     SUSPECTS.iter().find(|suspect| suspect.bottleneck == id).map_or("", |suspect| suspect.lever)
+}
+
+#[cfg(test)]
+mod tests {
+    use run::ProofOutcome;
+
+    use crate::planted::proofs::{slots, tried_on, turns, unread, verdict};
+    use crate::thresholds::SUPPORTED;
+
+    /// HAProxy with `balance source`, nginx with `ip_hash` and Kubernetes with `sessionAffinity: ClientIP` send all
+    /// requests of one address to one backend. A second address reaches a second backend. An earlier version of
+    /// loadline called this a rate limit on purpose, with 90 %.
+    #[test]
+    fn a_second_address_may_reach_a_second_backend() {
+        let with = |change: fn(&mut run::Side)| {
+            let mut run = unread(1.5);
+            run.trials.iter_mut().filter_map(|trial| trial.server.as_mut()).for_each(change);
+            tried_on(run, verdict("server-concurrency", 0.5), |proof, _| {
+                proof.trials.push(slots("server-cpu", 0.01, 0.0));
+                proof.switched.push(turns(run::SOURCES_LEVER, 2.0));
+            })
+        };
+        let affinity: [fn(&mut run::Side); 2] = [
+            |side| side.behind.push(run::Upstream { address: "10.0.0.8:8000".into(), depth: 1, ..Default::default() }),
+            |side| side.processes.push("srv:101".into()),
+        ];
+        for change in affinity {
+            let found = with(change);
+            assert_eq!(
+                (found.0.outcome, found.1.id.as_str()),
+                (ProofOutcome::Refuted, "server-rate-limit"),
+                "{}",
+                found.0.why
+            );
+            assert!(found.1.confidence <= 0.5 && found.1.sentence.contains("several backends"), "{:?}", found.1);
+            assert!(found.1.advice[0].contains("session affinity"), "{:?}", found.1.advice);
+        }
+        assert!(with(|_| ()).1.confidence >= SUPPORTED, "one process without upstreams");
+    }
 }
