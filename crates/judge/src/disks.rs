@@ -2,9 +2,12 @@
 
 use run::InstanceFilter;
 
-use crate::number::ratio;
+use crate::number::{duration, figure, finite, percent, positive, ratio};
 use crate::signals::Signal;
-use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, FULL_WIDTH, OWN_BYTES};
+use crate::thresholds::{
+    DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, FULL_WIDTH, ONE_AT_A_TIME, OWN_BYTES, POOL_SLOWED,
+    REFUSED,
+};
 use crate::view::View;
 
 /// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.
@@ -50,6 +53,54 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
+/// Use of a disk by its reads and writes.
+struct Use {
+    /// Mean number of requests in progress while the disk works.
+    depth: f64,
+    /// Mean time from the start of a request to its end, microseconds.
+    each_us: f64,
+}
+
+impl Use {
+    /// Returns the use of a disk. The mean time of a request follows from Little's law: requests in progress, divided
+    /// by requests per second. Returns `None` if a counter is missing, or if the disk was idle.
+    fn of(view: &View<'_>, disk: &str) -> Option<Self> {
+        let read = |id| view.side.recording.reading(id, disk, view.window).value().and_then(finite);
+        let in_flight = read("disk.in_flight").and_then(positive)?;
+        let served = positive(read("disk.reads")? + read("disk.writes").unwrap_or(0.0))?;
+        let span_us = view.span_s? * 1e6;
+        Some(Self { depth: ratio(in_flight * span_us, read("disk.busy")?)?, each_us: in_flight * span_us / served })
+    }
+}
+
+/// Describes a busy disk that has no queue: it serves more requests at a time than under the load `light`, and each of
+/// them as fast. An SSD serves many requests at once, so it can be busy all the time and still have room. Returns
+/// `None` if requests wait for each other, or if this is unknown. A flush waits for all writes before it, so a disk
+/// that flushes returns `None`, too.
+pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> Option<String> {
+    let (now, before) = (Use::of(view, &load.disk)?, Use::of(light, &load.disk)?);
+    let is_parallel = now.depth >= ONE_AT_A_TIME * before.depth.max(1.0);
+    let is_as_fast = now.each_us <= (1.0 + POOL_SLOWED) * before.each_us;
+    let text = format!(
+        "{} was busy {} of the time, but it served {} requests at a time in {} each, as fast as {} at a time ({}): it has \
+         no queue",
+        load.disk,
+        percent(load.busy()),
+        figure(now.depth),
+        duration(now.each_us),
+        figure(before.depth),
+        duration(before.each_us)
+    );
+    (is_parallel && is_as_fast && load.flushing < REFUSED).then_some(text)
+}
+
+/// Returns true if a thread of the side's processes waits for a disk for a large part of the time. Returns `None` if
+/// the waits of the threads are unknown.
+pub(crate) fn threads_wait(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<bool> {
+    let waiting = view.instances("process.disk_wait").into_iter().filter(|(name, _)| own.has(name));
+    waiting.map(|(_, threads)| threads >= DISK_STALLED).reduce(|a, b| a || b)
+}
+
 /// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes.
 /// They also keep it busy if one of their threads waits for a disk for a large part of the time. Processes that move
 /// few of the bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes
@@ -61,7 +112,5 @@ pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> O
     let read = |id| recording.reading(id, disk, view.window).value();
     let all = read("disk.read_bytes").zip(read("disk.write_bytes")).map(|(read, written)| read + written);
     let most = all.and_then(|all| ratio(moved, all)).is_some_and(|share| share >= OWN_BYTES);
-    let waiting = view.instances("process.disk_wait").into_iter().filter(|(name, _)| own.has(name));
-    let waits = waiting.map(|(_, threads)| threads >= DISK_STALLED).reduce(|a, b| a || b);
-    if most { Some(true) } else { waits }
+    if most { Some(true) } else { threads_wait(view, own) }
 }

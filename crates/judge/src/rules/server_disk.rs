@@ -4,7 +4,7 @@ use run::{Evidence, FigureUnit};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::disks::{self, Load, fullest, is_full, is_own};
+use crate::disks::{self, Load, fullest, is_full, is_own, without_queue};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::signals::{Signal, chance};
@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
     ],
     explain: "A disk is the bottleneck when it works nearly all the time and the server's own processes read or write it. \
               Another program's backup on the same disk is not the server's demand. A disk that serves many requests at \
-              once can be busy all the time without being full; then the pressure counter (threads that stall for I/O) \
+              once can be busy all the time without being full. It has no queue if it serves more requests at a time than \
+              under the lightest load, each of them as fast; otherwise the pressure counter (threads that stall for I/O) \
               decides. The same counter decides where requests reach the disk one after another with pauses. The kernel \
               counts flushes (fsync) separately, so loadline adds them. A server whose few threads wait for a mostly idle \
               disk is limited by their number, not by the disk.",
@@ -67,6 +68,9 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
             "other programs kept {} busy: no thread of the server waited for it",
             load.disk
         )));
+    }
+    if let Some(why) = facts.unloaded.and_then(server_of).and_then(|light| without_queue(&view, &light, &load)) {
+        return Err(Verdict::RuledOut(why));
     }
     evidence.extend(stalled.map(|s| {
         let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
@@ -162,6 +166,37 @@ mod tests {
         assert_eq!(b.id, "server-concurrency", "{b:#?}");
         assert!(!b.evidence.iter().any(|e| e.text.contains("disk")), "{b:#?}");
         assert!(b.ruled_out.iter().any(|r| r.id == "server-disk" && r.why.contains("busy")), "{b:#?}");
+    }
+
+    /// A server with `workers` synchronous workers, such as Gunicorn, reads a block of an NVMe drive per request. The
+    /// drive serves `parallel` requests at a time in 200 µs each, and further requests wait in its queue.
+    fn reads(workers: f64, parallel: f64) -> run::Bottleneck {
+        let in_flight = move |p: &crate::planted::Point| 0.8 * workers.min(p.n);
+        let each_us = 200.0 * (0.8 * workers / parallel).max(1.0);
+        let busy = move |p: &crate::planted::Point| 1e6 * (1.0 - 0.2_f64.powf(workers.min(p.n)));
+        PlantedRun::new(250.0, workers * 0.8e6 / each_us)
+            .per_s(Who::Server, "disk.busy", "vda", busy)
+            .per_s(Who::Server, "disk.in_flight", "vda", in_flight)
+            .per_s(Who::Server, "disk.reads", "vda", |p| p.x)
+            .per_s(Who::Server, "disk.writes", "vda", |_| 0.0)
+            .per_s(Who::Server, "process.read_bytes", "srv:100", |p| p.x * 4096.0)
+            .per_s(Who::Server, "pressure.io_some", "", busy)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .verdict()
+    }
+
+    /// The disk is 99.8 % busy with the requests of four workers, and answers each of them as fast as with one client.
+    /// An earlier version of loadline called this disk full, with 90 %.
+    #[test]
+    fn a_busy_disk_without_a_queue_is_not_full() {
+        let room = reads(4.0, 32.0);
+        assert!(room.id == "server-concurrency" && room.confidence >= 0.9, "{room:#?}");
+        let why = room.ruled_out.iter().find(|out| out.id == "server-disk").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("it has no queue")), "{room:#?}");
+        for (workers, parallel) in [(4.0, 1.0), (32.0, 8.0)] {
+            let full = reads(workers, parallel);
+            assert!(full.id == "server-disk" && full.confidence >= 0.8, "{workers} on {parallel}: {full:#?}");
+        }
     }
 
     #[test]
