@@ -325,6 +325,33 @@ pub(super) const SHARED_GROUPS: &[Shared] = &[
     Shared {
         rule: "server-memory",
         counters: &[],
+        story: "files that a container reads fill it to its limit, and another container makes the host reclaim memory",
+        theirs: || {
+            limited()
+                .level(Server, "cgroup.memory", "/srv", 1e9)
+                .level(Server, "cgroup.memory_limit", "/srv", 1e9)
+                .per_s(Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
+                .per_s(Server, "pressure.memory_some", "", |_| 2e5)
+                .level(Server, "process.disk_wait", "srv:100", 0.0)
+        },
+        ours: |run| run.level(Server, "process.disk_wait", "srv:100", 1.0),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &[],
+        story: "files fill the container, the host reclaims memory, and the threads of the server were not read",
+        theirs: || {
+            limited()
+                .level(Server, "cgroup.memory", "/srv", 1e9)
+                .level(Server, "cgroup.memory_limit", "/srv", 1e9)
+                .per_s(Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
+                .per_s(Server, "pressure.memory_some", "", |_| 2e5)
+        },
+        ours: |run| run.per_s(Server, "process.major_faults", "srv:100", |p| p.x * 2.0),
+    },
+    Shared {
+        rule: "server-memory",
+        counters: &[],
         story: "the kernel kills another process of the server's control group",
         theirs: || limited().per_s(Server, "cgroup.oom_kills", "/srv", |_| 1.0),
         ours: |run| {

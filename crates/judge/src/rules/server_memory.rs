@@ -4,12 +4,14 @@ use run::{Evidence, FigureUnit, IncidentKind, Trial};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
+use crate::disks::threads_wait;
 use crate::evidence::measured;
 use crate::number::{counted, figure, percent, positive, ratio};
 use crate::signals::Signal;
 use crate::single::{sides_of, unanswered};
 use crate::thresholds::{
-    FULL_WIDTH, HINT, LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN, TWO_SIGNS,
+    FULL_WIDTH, GUESS, HINT, LIMIT_HITS, MEMORY_FULL, MEMORY_STALLED, ONE_SIGN, PAGES_PER_REQUEST, STALLS_SEEN,
+    TWO_SIGNS, WEAK_SIGN,
 };
 use crate::view::View;
 
@@ -41,8 +43,9 @@ pub(super) const RULE: Rule = Rule {
               or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
               counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
               waited for pages (major page faults). TCP's counters count only if connections of the load failed or stalled. A \
-              control group at its limit counts only with such waits, since files that anything in it reads fill it, and a \
-              killed process only if requests failed or a process of the server ended.",
+              control group at its limit counts only with such waits, since files that anything in it reads fill it. Stalls \
+              of the host count beside a full control group only if threads of the server sleep for a disk as well. A \
+              killed process counts only if requests failed or a process of the server ended.",
     ..PLAIN
 };
 
@@ -82,12 +85,25 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
         "pressure.memory_some" | "memory.swap_out" => waits_for_pages(view),
         "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
         // Cached files may fill a control group's memory up to its limit, which harms nobody by itself.
-        "cgroup.memory_max_events" => {
-            waits_for_pages(view) || stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0)
-        }
+        "cgroup.memory_max_events" => of_group(view) > 0.0,
         // The killed process may have been another program of the control group.
         "cgroup.oom_kills" => requests_failed(view.trial) || lost_a_process(view.trial),
         _ => true,
+    }
+}
+
+/// Returns the confidence that a control group at its memory limit slows the server. The server's own processes must
+/// wait for pages. The pressure counter covers the whole host, so it counts only if threads of the server sleep for a
+/// disk at the same time. A thread that writes pages back, reads them again or is throttled sleeps like that. If these
+/// sleeps are unknown, another program may be short of memory, and cached files fill the control group.
+fn of_group(view: &View<'_>) -> f64 {
+    let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
+    match threads_wait(view, &view.side.instance_filter()) {
+        _ if waits_for_pages(view) => ONE_SIGN,
+        _ if !is_stalled => 0.0,
+        Some(true) => WEAK_SIGN,
+        Some(false) => 0.0,
+        None => GUESS,
     }
 }
 
@@ -168,7 +184,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
         let words = format!("its control group is {} full", percent(share));
         let text = format!("the control group reached its memory limit {}", counted(hits, "time"));
         let evidence = measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text);
-        out.push(Sign { confidence: ONE_SIGN, words, evidence });
+        out.push(Sign { confidence: of_group(view), words, evidence });
     }
     for (id, what) in [
         ("tcp.abort_on_memory", "connections were dropped for lack of TCP memory"),
