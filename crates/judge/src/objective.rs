@@ -79,9 +79,11 @@ pub fn limits(run: &Run) -> Limits {
     };
     let own = limits_a_time(&given);
     let unloaded = unloaded_median_us(run).filter(|_| !own && !several_sizes(run));
+    // If some answers take long under any load, a load is noticed if these answers take noticeably longer.
+    let slowest = || least_p99_us(run).filter(|us| *us > NOTICED_US).map_or(0.0, |us| us + NOTICED_US);
     let limits = Limits {
         p50_us: given.p50_us.or(unloaded.map(|us| DEFAULT_MEDIANS * us)),
-        p99_us: given.p99_us.or(unloaded.map(|us| NOTICED_US.max(DEFAULT_FAR_MEDIANS * us))),
+        p99_us: given.p99_us.or(unloaded.map(|us| NOTICED_US.max(DEFAULT_FAR_MEDIANS * us).max(slowest()))),
         ..given
     };
     let missing = match (limits_a_time(&limits), several_sizes(run)) {
@@ -108,16 +110,29 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
 }
 
-/// Returns the median response time without load, microseconds. The result is the smaller of the medians of the two
-/// lightest steps, since other programs may have disturbed one of these steps. Of several repeats, only the first is
-/// used, so that all repeats have one objective. Steps with mostly refusals are left out, because refusals are quick.
-fn unloaded_median_us(run: &Run) -> Option<f64> {
-    let first_repeat = run.repeats().next().unwrap_or_default();
-    let steps: Vec<&Trial> = first_repeat
-        .iter()
+/// Returns the steps of the sweep whose response times show the server without load. Of several repeats, only the first
+/// is used, so that all repeats have one objective. Steps with mostly refusals are left out, because refusals are quick.
+fn unloaded_steps(run: &Run) -> Vec<&Trial> {
+    let steps = run.repeats().next().unwrap_or_default().iter();
+    steps
         .filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Experiment))
         .filter(|t| !mostly_refused(t))
-        .collect();
+        .collect()
+}
+
+/// Returns the least 99th percentile of the response times in any step, microseconds. A pause of the machine lengthens
+/// the 99th percentile of one step. A server that answers some requests slowly under any load has a long 99th percentile
+/// in all steps. Returns `None` with fewer than two steps.
+fn least_p99_us(run: &Run) -> Option<f64> {
+    let steps = unloaded_steps(run);
+    let all = steps.iter().filter_map(|step| positive(step.latency_us.p99));
+    all.min_by(f64::total_cmp).filter(|_| steps.len() >= 2)
+}
+
+/// Returns the median response time without load, microseconds. The result is the smaller of the medians of the two
+/// lightest steps, since other programs may have disturbed one of these steps.
+fn unloaded_median_us(run: &Run) -> Option<f64> {
+    let steps = unloaded_steps(run);
     let first = lightest(&steps)?;
     let rest: Vec<&Trial> = steps.iter().copied().filter(|t| !std::ptr::eq(*t, first)).collect();
     let all = [Some(first), lightest(&rest)].into_iter().flatten();
@@ -251,6 +266,20 @@ mod tests {
         let mut tail = trial(100.0, 1000, 0);
         tail.latency_us.p99 = 1e6;
         assert_eq!(breach(&tail, &limits).map(|b| b.kind), Some(BreachKind::P99), "a packet that is sent again");
+    }
+
+    /// Two answers in a hundred take 300 ms under any load, so the default limit on the slowest answers is longer.
+    #[test]
+    fn answers_that_are_slow_under_any_load_raise_the_default_limit() {
+        let step = |p99_us: f64| {
+            let mut step = trial(100.0, 1000, 0);
+            step.latency_us.p99 = p99_us;
+            step
+        };
+        let limit = |trials: Vec<Trial>| limits(&Run { trials, ..Run::default() }).p99_us;
+        assert_eq!(limit(vec![step(300_000.0), step(310_000.0)]), Some(400_000.0));
+        assert_eq!(limit(vec![step(300_000.0), step(1000.0)]), Some(100_000.0), "a pause during the first step");
+        assert_eq!(limit(vec![step(300_000.0)]), Some(100_000.0), "a single step may have had a pause");
     }
 
     /// Every answer is a quick 401. The user allows any share of errors, and limits the response time.

@@ -104,6 +104,7 @@ impl CpuSigns {
     pub(super) fn limit(&self) -> CpuLimit {
         let share = self.used / self.allowed.max(1e-9);
         match self.count {
+            CountEffect::Unchanged if self.spins => CpuLimit::Serial { spins: true },
             CountEffect::Unchanged if self.has_one_thread() && share < FULL => CpuLimit::OneThread,
             CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
@@ -255,6 +256,8 @@ mod tests {
         assert_eq!((of(CountEffect::Follows), of(CountEffect::Open)), (CpuLimit::AllCpus, CpuLimit::AllCpus));
         let spins = CpuSigns { count: CountEffect::Open, spins: true, ..signs(1.98, 0.5, 1.1) };
         assert_eq!(spins.limit(), CpuLimit::Open, "a spin lock, whose waiting threads use the CPU");
+        let both = CpuSigns { count: CountEffect::Unchanged, spins: true, ..signs(1.84, 0.92, 1.1) };
+        assert_eq!(both.limit(), CpuLimit::Serial { spins: true }, "two threads, one of which always spins");
         let idle = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.4, 2.0) };
         assert_eq!(idle.limit(), CpuLimit::Serial { spins: false });
         let one = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.97, 1.2) };

@@ -14,6 +14,7 @@ use crate::prove::turns::{PredictionCheck, check};
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
+use crate::upstreams;
 
 /// Returns true if the effect of the verdict's lever was predicted. If the lever was tested in turns, its effect must
 /// not exceed the prediction by far. If the verdict is that the load is too small, the effect of a larger load must
@@ -144,13 +145,21 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
 
 /// Returns a lever that probably also slowed an upstream on the server's machine, if any. The utilization of a lever's
 /// resource is normally an upper bound of the elasticity. If a lever also slows an upstream, the elasticity exceeds the
-/// utilization of the lever's resource by more than the model's error.
+/// utilization of the lever's resource by more than the model's error. The lever on the upstream that the server waits
+/// for can only slow another upstream besides.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
-    facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;
+    let working = || facts.upstreams.iter().filter(|load| load.cpu_used.is_some_and(|used| used >= WORKS));
+    let slowed = upstreams::full(&facts.upstreams).map(|load| &load.behind.address);
+    let may_slow = |lever: &str| match lever {
+        "behind-cpu" => working().any(|load| Some(&load.behind.address) != slowed),
+        _ => working().next().is_some(),
+    };
     let more = |part: &&run::Elasticity| {
         let wanted = trial.lever(&part.lever).and_then(|lever| lever.wanted);
-        part.basis.is_measured() && wanted.is_some_and(|wanted| part.estimate.low > wanted + ASTRAY)
+        may_slow(&part.lever)
+            && part.basis.is_measured()
+            && wanted.is_some_and(|wanted| part.estimate.low > wanted + ASTRAY)
     };
     proof.parts().find(more).map(|part| part.lever.as_str())
 }
