@@ -104,9 +104,10 @@ impl CpuSigns {
     pub(super) fn limit(&self) -> CpuLimit {
         let share = self.used / self.allowed.max(1e-9);
         match self.count {
-            CountEffect::Unchanged if self.spins => CpuLimit::Serial { spins: true },
-            CountEffect::Unchanged if self.has_one_thread() && share < FULL => CpuLimit::OneThread,
-            CountEffect::Unchanged => CpuLimit::Serial { spins: share >= FULL },
+            // Fewer CPUs than the server uses suffice, so most CPU time beyond that of one thread is no work.
+            CountEffect::Unchanged if self.used >= SEVERAL_CPUS => CpuLimit::Serial { spins: true },
+            CountEffect::Unchanged if self.has_one_thread() => CpuLimit::OneThread,
+            CountEffect::Unchanged => CpuLimit::Serial { spins: false },
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
             _ if self.spins => CpuLimit::Open,
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!((of(CountEffect::Follows), of(CountEffect::Open)), (CpuLimit::AllCpus, CpuLimit::AllCpus));
         let spins = CpuSigns { count: CountEffect::Open, spins: true, ..signs(1.98, 0.5, 1.1) };
         assert_eq!(spins.limit(), CpuLimit::Open, "a spin lock, whose waiting threads use the CPU");
-        let both = CpuSigns { count: CountEffect::Unchanged, spins: true, ..signs(1.84, 0.92, 1.1) };
+        let both = CpuSigns { count: CountEffect::Unchanged, ..signs(1.84, 0.92, 1.1) };
         assert_eq!(both.limit(), CpuLimit::Serial { spins: true }, "two threads, one of which always spins");
         let idle = CpuSigns { count: CountEffect::Unchanged, ..signs(1.3, 0.4, 2.0) };
         assert_eq!(idle.limit(), CpuLimit::Serial { spins: false });
