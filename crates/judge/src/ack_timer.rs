@@ -17,7 +17,7 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the number of delayed acknowledgements per request for answers, and the side that counts them. Only the
+/// Returns how many acknowledgements of answers were delayed, per request, and the side that counts them. Only the
 /// client acknowledges answers, so a server in another network namespace does not count: its kernel delays the
 /// acknowledgement of a request that the server reads late.
 pub(crate) fn delayed_acks_of_answers(light: &Trial) -> Option<(View<'_>, f64)> {

@@ -289,7 +289,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the share of the time for which the hypervisor took away the CPUs that the side may use. Unlike
-    /// [`View::given`], has no upper bound below 1.
+    /// [`View::given`], does not limit the share to [`MAX_STOLEN`].
     pub(crate) fn withheld(&self) -> f64 {
         let mask = self.mask();
         let of_side =

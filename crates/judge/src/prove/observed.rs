@@ -158,7 +158,8 @@ mod tests {
     }
 
     /// HAProxy with a limit of sessions per second leaves connections in its backlog, as a server with too few workers
-    /// does. If each connection carries many requests, only too few workers leave connections there for long.
+    /// does. If each connection carries many requests, connections stay in the backlog for long only if the
+    /// server has too few workers.
     #[test]
     fn connections_in_the_backlog_show_few_workers_only_if_connections_are_kept() {
         let is_seen = |is_kept: bool| {

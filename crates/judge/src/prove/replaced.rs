@@ -136,8 +136,8 @@ const AFFINITY_ADVICE: [&str; 2] = [
     "To load all backends, send from more addresses (--source), or choose the backend by connection instead.",
 ];
 
-/// Returns true if the server was seen to be a single process without upstreams, so that no address can choose between
-/// several of them.
+/// Returns true if the server was seen to be a single process without upstreams. The source address then cannot decide
+/// which of several processes or upstreams gets a request.
 fn is_one_process(facts: &Facts<'_>) -> bool {
     facts.server().is_some_and(|view| view.side.processes.len() == 1 && view.side.behind.is_empty())
 }

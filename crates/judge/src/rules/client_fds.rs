@@ -19,9 +19,10 @@ pub(super) const RULE: Rule = Rule {
         "Spread the connections over more processes: raise --threads.",
     ],
     explain: "The generator counts every connect that failed because its process (EMFILE) or host (ENFILE) had no file \
-              descriptor left. These connects never left the machine, so they say nothing about the server. One is \
-              enough: the load was not the planned one. Connects that failed only beyond the highest rate of a server \
-              whose sweep stopped growing do not count.",
+              descriptor left. These connects never left the machine, so they say nothing about the server. One \
+              failed connect is enough for this verdict, because the load was then not the planned one. If throughput \
+              stopped growing in the sweep, connects that failed only at offered rates above the server's highest rate do \
+              not count.",
     ..PLAIN
 };
 

@@ -21,9 +21,9 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",
     ],
-    explain: "The kernel stops a control group for the rest of a period (usually 100 ms) once its CPU quota is used up. CPUs \
-              look idle although nothing runs, and response times show steps of one period. The kernel counts the periods \
-              and the throttled ones among them. A runtime that starts one thread for each CPU of its quota (Go, tokio, the \
+    explain: "The kernel stops a control group for the rest of a period (usually 100 ms) once its CPU quota is used up. Until \
+              then none of its threads run, so CPUs look idle although requests wait, and response times show steps of one \
+              period. The kernel counts all periods, and those in which it stopped the group. A runtime that starts one thread for each CPU of its quota (Go, tokio, the \
               JVM) is hardly ever stopped, but uses the whole quota while CPUs of the host are idle.",
     ..PLAIN
 };

@@ -46,7 +46,7 @@ impl Work<'_, '_> {
             (UpstreamLimit::Lock, self.lock()),
         ];
         let full = all.into_iter().find(|(_, chance)| *chance >= LIKELY);
-        // A quota that bursts exhaust does not hide a surer limit.
+        // Short bursts may exhaust the quota. If another limit is surer, that limit is returned.
         let used = (!self.processes.is_empty()).then(|| self.used());
         let ran_out = (UpstreamLimit::Quota, self.quota.ran_out(used, self.shows_limit));
         let likely = full.into_iter().chain([ran_out]).filter(|(_, chance)| *chance >= LIKELY);
@@ -68,14 +68,15 @@ impl Work<'_, '_> {
     }
 
     /// Returns the probability that the upstream uses up its CPU quota. A runtime that starts one thread for each CPU
-    /// of its quota uses the quota up, although the quota hardly ever runs out.
+    /// of its quota can use the whole quota, although the kernel hardly ever throttles it.
     fn used_up_quota(&self) -> f64 {
         let Some(share) = self.quota.used_share(self.used(), self.cpus()) else { return 0.0 };
         self.of_load(full("", 1.0, share).chance(), self.had_room(share))
     }
 
-    /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`]. If the use without
-    /// this load is not known, only a run that shows a limit makes a full thread or CPU probable.
+    /// Returns the probability that the load fills a thread or CPUs: see [`LighterLoads::had_room`]. If the CPU use
+    /// without this load is not known, and the run shows neither a limit nor a queue, the probability is at most
+    /// [`CLOSE`].
     fn of_load(&self, full: f64, had_room: Option<f64>) -> f64 {
         let unseen_most = if self.shows_limit { 1.0 } else { CLOSE };
         had_room.map_or(full.min(unseen_most), |had_room| full * had_room)
@@ -119,8 +120,8 @@ impl Work<'_, '_> {
         let works_on_all = !self.has_queue && busy(self.processes).len() as f64 >= awaited;
         match self.serves_one_each(connections) && (likely < QUEUE_SHARE * awaited || works_on_all) {
             true => 0.0,
-            // A thread that serves the only request of the server is full, too, if further threads could serve further
-            // requests.
+            // If the server sends only one request at a time, one thread is full even if other threads could serve more
+            // requests, so a full thread is a less sure limit.
             false if self.has_one_request() => most.min(CLOSE),
             false => most,
         }
