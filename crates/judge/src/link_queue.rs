@@ -7,8 +7,6 @@ use run::{Evidence, FigureUnit, Trial};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
-use crate::places::Places;
-use crate::server_queue;
 use crate::single::{server_of, sides_of};
 use crate::thresholds::{
     BUSY, FRAMING, OWN_BYTES, QUEUED_BYTES, STALLS_SEEN, TRIP_GREW, TRIP_QUEUE_US, TRIP_QUEUED, TRIP_SHARE, WINDOW_WAIT,
@@ -43,19 +41,6 @@ fn may_have_grown(facts: &Facts<'_>, view: &View<'_>) -> bool {
         return true;
     };
     most >= TRIP_GREW * before
-}
-
-/// Returns evidence of requests that passed the network and wait in a queue at the server, if these are most of the
-/// waiting requests. Neither lost packets nor a full link hold up these requests. Returns `None` if most requests that
-/// the server handles have an answer that TCP has not sent yet. A worker that cannot send its answer reads no other
-/// request, so the network may cause the queue at the server.
-pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
-    let queue = server_queue::queue(facts, Places::of(facts).as_ref())?;
-    let view = queue.view;
-    let in_flight = view.trial.rates.concurrency;
-    let unsent = unsent_share(&view).map_or(0.0, |share| share * in_flight);
-    let is_blocked = unsent > 0.0 && unsent >= WINDOW_WAIT * (in_flight - queue.requests);
-    (!is_blocked).then_some(queue.evidence)
 }
 
 /// Returns true if packets wait, but busy CPUs of a host could cause the delay.
@@ -146,7 +131,7 @@ fn waits_unsent(view: &View<'_>) -> bool {
 }
 
 /// Returns the share of a request's time, 0 to 1, in which the side of `view` had data that TCP had not sent yet.
-fn unsent_share(view: &View<'_>) -> Option<f64> {
+pub(crate) fn unsent_share(view: &View<'_>) -> Option<f64> {
     let (waiting, sampled) = (view.value("connection.waiting")?, positive(view.value("connection.sampled")?)?);
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }

@@ -6,11 +6,12 @@ use run::{Evidence, FigureUnit};
 
 use crate::Facts;
 use crate::evidence::measured;
+use crate::link_queue;
 use crate::number::{counted, figure, positive, ratio};
 use crate::overflow::Overflow;
 use crate::places::{self, Places};
 use crate::single::clients;
-use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
+use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE, WINDOW_WAIT};
 use crate::upstreams;
 use crate::view::View;
 use crate::waits;
@@ -48,6 +49,19 @@ pub(crate) fn may_wait_for_accept(facts: &Facts<'_>) -> bool {
 /// Returns evidence of the queue that [`queue`] finds.
 pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     queue(facts, places).map(|queue| queue.evidence)
+}
+
+/// Returns evidence of requests that passed the network and wait in a queue at the server, if these are most of the
+/// waiting requests. Neither lost packets nor a full link hold up these requests. Returns `None` if most requests that
+/// the server handles have an answer that TCP has not sent yet. A worker that cannot send its answer reads no other
+/// request, so the network may cause the queue at the server.
+pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
+    let queue = queue(facts, Places::of(facts).as_ref())?;
+    let view = queue.view;
+    let in_flight = view.trial.rates.concurrency;
+    let unsent = link_queue::unsent_share(&view).map_or(0.0, |share| share * in_flight);
+    let is_blocked = unsent > 0.0 && unsent >= WINDOW_WAIT * (in_flight - queue.requests);
+    (!is_blocked).then_some(queue.evidence)
 }
 
 /// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains only

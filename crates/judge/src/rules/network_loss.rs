@@ -15,7 +15,7 @@ use crate::thresholds::{
     WIDE,
 };
 use crate::view::View;
-use crate::{Facts, facts, link_queue};
+use crate::{Facts, facts, server_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-loss",
@@ -105,7 +105,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(all) = all_came_back(facts) {
         return Verdict::RuledOut(format!("{text}, but all of the offered {} completed", rate(all)));
     }
-    if let Some(queue) = link_queue::past_the_network(facts) {
+    if let Some(queue) = server_queue::past_the_network(facts) {
         return Verdict::RuledOut(format!("{text}, but these requests had passed the network: {}", queue.text));
     }
     let mut evidence =

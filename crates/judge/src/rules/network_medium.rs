@@ -23,7 +23,7 @@ use crate::thresholds::{
     LIKELY, ONE_SIGN, TRIP_GREW, TRIP_SHARE, WEAK_SIGN, WIRE_BUSY, WIRES_ALIKE,
 };
 use crate::view::View;
-use crate::{Facts, facts};
+use crate::{Facts, facts, server_queue};
 
 pub(super) const RULE: Rule = Rule {
     id: "network-medium",
@@ -294,7 +294,7 @@ fn rising(trial: &Trial) -> Option<Evidence> {
 /// shaper on an interface of the client's or the server's host. A second sign of a full link is that round trips grow
 /// with the load while the hosts have idle CPUs. If most waiting requests wait at the server, no link is the limit.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
-    if !facts.limited() || link_queue::past_the_network(facts).is_some() {
+    if !facts.limited() || server_queue::past_the_network(facts).is_some() {
         return None;
     }
     if let Some(queue) = link_queue::shaper(facts, trial) {
