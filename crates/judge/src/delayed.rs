@@ -27,7 +27,7 @@ pub(crate) struct Delayed<'a> {
     pub(crate) text: String,
 }
 
-/// Reason why the signs of [`Delayed`] show no limit of the server.
+/// Reason why something else than the server may delay the answers of [`Delayed`].
 pub(crate) enum NoLimit {
     /// Another cause of the delay, in words.
     Seen(String),
@@ -36,7 +36,7 @@ pub(crate) enum NoLimit {
 }
 
 impl<'a> Delayed<'a> {
-    /// Returns the signs of delayed answers. Returns `None` if a run does not show them.
+    /// Returns the signs of delayed answers. Returns `None` if the run shows none.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
         let (one, most) = fills_alone(facts)?;
         let r1_us = r1_us(one)?;
@@ -94,7 +94,8 @@ pub(crate) fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
 }
 
-/// Returns the number of CPUs that the server's threads needed: their time running or waiting for a CPU, per second.
+/// Returns the number of CPUs that the server's threads needed: the time for which they ran or waited for a CPU, per
+/// second of the trial.
 pub(crate) fn works(trial: &Trial) -> Option<f64> {
     let workers = server_of(trial)?.workers();
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())

@@ -5,6 +5,7 @@
 use crate::Facts;
 use crate::generator::client_limit_threads;
 use crate::number::{positive, ratio};
+use crate::quota;
 use crate::rules::medium_use;
 use crate::single::sides_of;
 use crate::thresholds::SEVERAL_CPUS;
@@ -50,11 +51,7 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
         {
             put("server-single-thread", format!("the server's busiest thread {}", first.name), Some(first.busy));
         }
-        put(
-            "server-cpu-quota",
-            "the server's CPU quota".into(),
-            used.zip(server.cpu_quota()).and_then(|(u, q)| ratio(u, q)),
-        );
+        put("server-cpu-quota", "the server's CPU quota".into(), quota::used(&server).map(|used| used.value));
         if let Some((name, busy)) = own_disk(&server) {
             put("server-disk", format!("the server's disk {name}"), Some(busy));
         }

@@ -3,10 +3,10 @@
 use run::InstanceFilter;
 
 use crate::number::{duration, figure, finite, percent, positive, ratio};
-use crate::signals::Signal;
+use crate::signals::{Signal, chance};
 use crate::thresholds::{
-    DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, FULL_WIDTH, ONE_AT_A_TIME, OWN_BYTES, POOL_SLOWED,
-    REFUSED,
+    DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_PRESSURE, DISK_STALLED, FULL_WIDTH, ONE_AT_A_TIME, ONE_SIGN,
+    OWN_BYTES, POOL_SLOWED, REFUSED, STARVED_WIDTH, SURE,
 };
 use crate::view::View;
 
@@ -53,6 +53,14 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
+/// Returns the confidence that a disk is the limit of the processes that keep it busy. A disk that serves many requests
+/// at once may be busy all the time without being full. A busy disk is therefore one sign, and threads that wait for a
+/// disk are a second sign. `stalled` is the share of the time in which threads waited for disks.
+pub(crate) fn limits(load: &Load, stalled: Option<f64>) -> f64 {
+    let waits = stalled.map_or(0.0, |share| chance((share - DISK_PRESSURE) / STARVED_WIDTH));
+    full(load, stalled).chance() * (ONE_SIGN + waits * (SURE - ONE_SIGN))
+}
+
 /// Use of a disk by its reads and writes.
 struct Use {
     /// Mean number of requests in progress while the disk works.
@@ -73,10 +81,10 @@ impl Use {
     }
 }
 
-/// Describes a busy disk that has no queue: it serves more requests at a time than under the load `light`, and each of
-/// them as fast. An SSD serves many requests at once, so it can be busy all the time and still have room. Returns
-/// `None` if requests wait for each other, or if this is unknown. A flush waits for all writes before it, so a disk
-/// that flushes returns `None`, too.
+/// Describes a busy disk that has no queue: it serves more requests at a time than under the load `light`, and no
+/// request takes longer. An SSD serves many requests at once, so it can be busy all the time and still have room.
+/// Returns `None` if requests wait for each other, or if this is unknown. Also returns `None` for a disk that flushes,
+/// because a flush waits for all writes before it.
 pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> Option<String> {
     let (now, before) = (Use::of(view, &load.disk)?, Use::of(light, &load.disk)?);
     let is_parallel = now.depth >= ONE_AT_A_TIME * before.depth.max(1.0);

@@ -4,7 +4,7 @@
 use run::{Evidence, FigureUnit};
 
 use crate::number::{figure, percent, positive, ratio};
-use crate::thresholds::MOST;
+use crate::thresholds::{MOST, QUOTA_USED};
 use crate::view::{Task, View};
 
 /// Makes a line of evidence.
@@ -62,6 +62,11 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let text = format!("the CPU quota{quota} ran out in {} of {} periods", figure(held), figure(periods));
     let evidence = measured(view, ("cgroup.cpu_throttled_periods", ""), (held, FigureUnit::Plain), Some(periods), text);
     Some(Throttled { share, evidence })
+}
+
+/// Returns true if `used` CPUs are most of a quota of `quota` CPUs. Returns true, too, if either is unknown.
+pub(crate) fn is_quota_used(used: Option<f64>, quota: Option<f64>) -> bool {
+    used.zip(quota).and_then(|(used, quota)| ratio(used, quota)).is_none_or(|share| share >= QUOTA_USED)
 }
 
 /// Returns a sentence if other programs in the control group of `who` use up the group's CPU quota.

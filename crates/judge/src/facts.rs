@@ -8,7 +8,7 @@ use crate::lighter::LighterLoads;
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
-use crate::single::{clients, closed, good, good_bytes, keeps_up, server_of, several_sizes, sides_of};
+use crate::single::{clients, closed, good, good_bytes, highest_rate, keeps_up, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, lightest, plateau, sweep, top};
 use crate::thresholds::{OTHERS_USE, REACHED};
 use crate::view::View;
@@ -175,7 +175,7 @@ impl<'a> Facts<'a> {
     /// Returns the trials near the highest rate: the steps of `busy_steps`. If the sweep ended far below the rate of an
     /// open loop, returns the open loops near the highest rate instead.
     pub(crate) fn fast_trials(&self) -> Vec<&'a Trial> {
-        let best = |trials: &[&Trial]| trials.iter().map(|t| good(t)).fold(0.0, f64::max);
+        let best = |trials: &[&'a Trial]| highest_rate(trials.iter().copied());
         let is_beyond = self.plateau == Plateau::Grows && best(&self.sweep) < REACHED * best(&self.search);
         if is_beyond { top(&self.search) } else { self.busy_steps() }
     }

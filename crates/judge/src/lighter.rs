@@ -15,7 +15,7 @@ use crate::view::{Task, View};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LighterLoads<'a> {
     views: Vec<View<'a>>,
-    /// The server's side before any load, if it was recorded.
+    /// Recording of the server's side before any load; absent if there is none.
     rest: Option<View<'a>>,
     /// True if throughput still grew with the load, and no load missed the objective.
     grows: bool,
@@ -82,8 +82,8 @@ fn process_of(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::process_of;
+    use crate::planted::servers::{rested, uses};
     use crate::planted::{PlantedRun, Point, Who};
-    use crate::sides::window_of;
     use run::{Bottleneck, Run, TrialKind};
 
     /// Makes a run of a server with four workers. A further thread of the server uses `busy` of a CPU.
@@ -99,12 +99,7 @@ mod tests {
 
     /// Makes a run of a server whose four threads poll, and therefore always fill the four CPUs.
     fn polls(planted: PlantedRun) -> PlantedRun {
-        let polls = planted
-            .per_s(Who::Server, "process.cpu", "srv:100", |_| 4e6)
-            .per_s(Who::Server, "cpu.idle", "total", |_| 0.0)
-            .per_s(Who::Server, "cpu.user", "total", |_| 4e6);
-        let threads = ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"];
-        threads.into_iter().fold(polls, |polls, thread| polls.per_s(Who::Server, "thread.cpu", thread, |_| 1e6))
+        uses(planted, |_| 4.0)
     }
 
     /// Makes a run of `loadline load`: one load with this number of clients.
@@ -115,19 +110,6 @@ mod tests {
     fn judged(mut run: Run) -> Bottleneck {
         crate::judge(&mut run);
         run.findings.bottleneck
-    }
-
-    /// Adds the recording before any load, in which the server's threads use `share` of their use under load.
-    fn rested(mut run: Run, share: f64) -> Run {
-        let mut side = run.trials[0].server.clone().unwrap();
-        let begin_s = window_of(&run.trials[0]).begin_s;
-        for column in side.recording.columns.iter_mut().filter(|c| c.counter.as_str().ends_with(".cpu")) {
-            let first = column.values.first().copied().flatten().unwrap_or(0.0);
-            column.values.iter_mut().flatten().for_each(|value| *value = first + share * (*value - first));
-        }
-        assert!(begin_s.abs() < 1e-9);
-        run.at_rest = vec![run.trials[0].client.clone(), side];
-        run
     }
 
     #[test]
@@ -166,7 +148,8 @@ mod tests {
         assert_ne!(never.id, "server-single-thread", "{never:#?}");
     }
 
-    /// A just-in-time compiler of a cold JVM rests before the load, and fills one thread under any load.
+    /// The just-in-time compiler of a JVM that has just started does nothing before the load, and fills one thread under
+    /// any load.
     #[test]
     fn a_thread_that_rests_without_load_and_is_full_under_each_load_is_not_the_limit() {
         let flat = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0);

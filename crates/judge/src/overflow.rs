@@ -164,7 +164,8 @@ impl<'a> HeldConnections<'a> {
     }
 }
 
-/// Returns the mean length of an accept queue of the server that was full in the whole window.
+/// Returns the mean length of the server's accept queue if it was full in the whole window. Returns `None` if the server
+/// has no such queue.
 pub(crate) fn always_full(view: &View<'_>) -> Option<f64> {
     let limits = view.side.recording.instances("listen.limit");
     let is_full = |name: &str, queue: f64| limits.value(name, view.window).is_some_and(|limit| queue >= limit.max(1.0));

@@ -3,14 +3,15 @@
 use crate::Facts;
 use crate::number::ratio;
 use crate::signals::cpu::plateau;
+use crate::signals::full::full;
 use crate::signals::{Signal, chance};
-use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, ONE_PLACE, ONE_THREAD};
+use crate::thresholds::{ONE_PLACE, ONE_THREAD};
 use crate::view::View;
 
 /// Returns the share of its CPU quota that the server uses, as a signal. Returns `None` without a quota.
 pub(crate) fn used(view: &View<'_>) -> Option<Signal> {
     let share = ratio(view.cpu_used()?, view.cpu_quota()?)?;
-    Some(Signal::new("share of its CPU quota that the server used", share, (FULL_MIDDLE, FULL_WIDTH)))
+    Some(full("share of its CPU quota that the server used", 1.0, share))
 }
 
 /// Returns the probability that the server's CPU quota is used up, although the kernel hardly ever throttles the server.
@@ -20,7 +21,7 @@ pub(crate) fn used(view: &View<'_>) -> Option<Signal> {
 /// the rule `server-single-thread` covers it.
 pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
     let Some(used) = used(view).filter(|_| !fills_one_thread(view)) else { return 0.0 };
-    let host = Signal::new("", view.processors_busy().unwrap_or(1.0), (FULL_MIDDLE, FULL_WIDTH));
+    let host = full("", 1.0, view.processors_busy().unwrap_or(1.0));
     chance(used.log_odds() + plateau(facts)) * (1.0 - host.chance())
 }
 

@@ -23,13 +23,14 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     let one = (LEAST_PLACES..=ONE_PLACE).contains(&places) && (SERIAL_CPU..=ONE_PLACE).contains(&used);
     let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
     // A server that uses a whole quota of about one CPU looks the same.
-    let one = one && crate::quota::used_up(facts, &view) < LIKELY;
-    one.then(|| changing(&view, used, lock)).flatten()
+    let is_quota = || crate::quota::used_up(facts, &view) >= LIKELY;
+    (one && !is_quota()).then(|| changing(&view, used, lock)).flatten()
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
-/// CPUs. Helper threads of a runtime, such as those of a garbage collector, do little beside one thread that works. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work. A runtime such
-/// as Go's moves tasks between threads.
+/// CPUs. If one thread did nearly all the work, the others were helper threads of a runtime, such as those of a garbage
+/// collector. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work, because a
+/// runtime such as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;

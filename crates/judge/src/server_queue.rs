@@ -41,9 +41,8 @@ impl Queue<'_> {
 }
 
 /// Returns true if the queue that [`queue`] finds may wait for the server to accept connections.
-pub(crate) fn may_wait_for_accept(facts: &Facts<'_>) -> bool {
-    let places = Places::of(facts);
-    queue(facts, places.as_ref()).is_some_and(|queue| queue.may_wait_for_accept(places.as_ref()))
+pub(crate) fn may_wait_for_accept(facts: &Facts<'_>, places: Option<&Places>) -> bool {
+    queue(facts, places).is_some_and(|queue| queue.may_wait_for_accept(places))
 }
 
 /// Returns evidence of the queue that [`queue`] finds.
@@ -136,6 +135,7 @@ mod tests {
         assert!(confidence(64.0, 0.0) >= 0.9);
         assert!(confidence(0.0, 110.0) >= 0.9);
     }
+
     /// Makes a run with a connection for each request. At most eight connections are served at a time, 20 ms each. All
     /// others wait to be accepted. The server has `children` child processes.
     fn fresh_connections(children: u32, has_tls: bool) -> Bottleneck {

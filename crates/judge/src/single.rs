@@ -39,6 +39,11 @@ pub(crate) fn none_good(trial: &Trial) -> bool {
     refused(trial) >= 1.0
 }
 
+/// Returns the highest rate of good answers of any trial; 0 without trials.
+pub(crate) fn highest_rate<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> f64 {
+    trials.into_iter().map(good).fold(0.0, f64::max)
+}
+
 /// Returns the rate of good answers from the first connect of a trial to the end of its window. If a rate limit applies
 /// to each second, the short window alone may have no good answer.
 pub fn good_of_all(trial: &Trial) -> f64 {

@@ -4,7 +4,7 @@
 use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
 use crate::number::positive;
-use crate::single::{clients, closed, good, r1_us};
+use crate::single::{clients, closed, good, highest_rate, r1_us};
 use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED};
 
 /// Result of a sweep: how throughput behaved at its end.
@@ -82,7 +82,7 @@ pub fn lacked_connections(trial: &Trial) -> bool {
 /// Returns the trials whose rate is at least [`REACHED`] times the highest rate, in the given order. Differences
 /// between rates so near the highest rate are noise, so the first returned trial is as good as the others.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
-    let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
+    let best = highest_rate(trials.iter().copied());
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;
     };
-    let best = sweep.iter().map(|t| good(t)).fold(0.0, f64::max);
+    let best = highest_rate(sweep.iter().copied());
     let none = |first: &Trial| (1.0 + FLAT).powf(doublings(sweep, first, last));
     let near = sweep.iter().copied().find(|t| good(t) * none(t) > best).unwrap_or(decisive);
     let of = |first: &Trial| {

@@ -8,7 +8,7 @@ mod quota;
 
 use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 
-use crate::evidence::measured;
+use crate::evidence::{is_quota_used, measured};
 use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::{clients, good, r1_us, server_of};
@@ -148,7 +148,7 @@ pub(crate) fn fills_cpus(loads: &[UpstreamLoad]) -> bool {
 /// Returns true if the nearest full upstream is limited by a CPU quota that it mostly uses.
 pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
     full(loads)
-        .is_some_and(|load| load.limit == Some(UpstreamLimit::Quota) && quota::is_used(load.cpu_used, load.cpu_quota))
+        .is_some_and(|load| load.limit == Some(UpstreamLimit::Quota) && is_quota_used(load.cpu_used, load.cpu_quota))
 }
 
 /// Returns the upstream that the server waits for: the nearest full upstream, if any.

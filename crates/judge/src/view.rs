@@ -72,6 +72,12 @@ pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
+/// Returns true if the bit mask `mask` of CPUs contains the CPU with the number `cpu`. Returns false for other names of
+/// instances, such as `total`.
+fn is_in(mask: u64, cpu: &str) -> bool {
+    cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0)
+}
+
 /// Returns the working processes: those with at least 5 % of the CPU time of all these processes. A master process that
 /// only waits is left out.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
@@ -265,10 +271,9 @@ impl<'a> View<'a> {
     /// the whole host.
     pub(crate) fn busy_share_of(&self, mask: u64) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
-        let own = |name: &str| name.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0);
         let iowait = self.side.recording.instances("cpu.iowait");
         let waiting = |name: &str| iowait.value(name, self.window).unwrap_or(0.0);
-        let idle = self.instances("cpu.idle").into_iter().filter(|(name, _)| own(name));
+        let idle = self.instances("cpu.idle").into_iter().filter(|(name, _)| is_in(mask, name));
         let idle: Vec<f64> = idle.map(|(name, us)| (us + waiting(&name)) / span_us).collect();
         if idle.is_empty() {
             let host = self.host()?;
@@ -291,10 +296,7 @@ impl<'a> View<'a> {
     /// Returns the share of the time for which the hypervisor took away the CPUs that the side may use. Unlike
     /// [`View::given`], does not limit the share to [`MAX_STOLEN`].
     pub(crate) fn withheld(&self) -> f64 {
-        let mask = self.mask();
-        let of_side =
-            |cpu: &str| mask.is_none_or(|mask| cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0));
-        let each = self.steal_of(|cpu| cpu != "total" && of_side(cpu));
+        let each = self.steal_of_cpus(self.mask());
         let all = || self.steal_of(|cpu| cpu == "total").first().and_then(|sum| ratio(*sum, self.online()?));
         if each.is_empty() { all().unwrap_or(0.0) } else { average(&each) }
     }
@@ -304,9 +306,7 @@ impl<'a> View<'a> {
     /// only the sum over all CPUs was read, one CPU may have lost all of this time. The result is empty if nothing was
     /// read.
     pub(crate) fn stolen_each(&self, mask: Option<u64>) -> Vec<f64> {
-        let of_mask =
-            |cpu: &str| mask.is_none_or(|mask| cpu.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0));
-        let mut shares = self.steal_of(|cpu| cpu != "total" && of_mask(cpu));
+        let mut shares = self.steal_of_cpus(mask);
         if shares.is_empty() {
             shares = self.steal_of(|cpu| cpu == "total");
             let cpus = mask.map_or(self.online().unwrap_or(1.0), |mask| f64::from(mask.count_ones()));
@@ -318,9 +318,15 @@ impl<'a> View<'a> {
     /// Returns the share of the time for which the hypervisor took a CPU away from this host, for the CPU that lost the
     /// most. Reads the recording itself, so trials need no derived figures.
     pub fn stolen(&self) -> Option<f64> {
-        let most = self.steal_of(|cpu| cpu != "total").into_iter().reduce(f64::max);
+        let most = self.steal_of_cpus(None).into_iter().reduce(f64::max);
         // A run of an older version of loadline may contain only the sum over all CPUs.
         most.or_else(|| self.steal_of(|cpu| cpu == "total").first().copied())
+    }
+
+    /// Returns the share of the time that the hypervisor took away, for each single CPU of `mask`, or for all single CPUs
+    /// without a mask. The result is empty if only the sum over all CPUs was read.
+    fn steal_of_cpus(&self, mask: Option<u64>) -> Vec<f64> {
+        self.steal_of(|cpu| cpu != "total" && mask.is_none_or(|mask| is_in(mask, cpu)))
     }
 
     /// Returns the share of the time that the hypervisor took away, for each instance of the counter that `of` selects.

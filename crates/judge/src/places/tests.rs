@@ -1,6 +1,12 @@
 use crate::planted::{PlantedRun, Who};
 use run::Upstream;
 
+/// Adds a working process to the server's host: a child of the process with the ID `parent`.
+fn child(planted: PlantedRun, name: &str, parent: f64) -> PlantedRun {
+    let planted = planted.per_s(Who::Server, "process.cpu", name, |p| p.x * 10.0);
+    planted.level(Who::Server, "process.parent", name, parent)
+}
+
 /// Makes a proxy that reads every request immediately. Behind the proxy, a service with `children` child processes uses
 /// a pool of `pool` database connections.
 fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
@@ -8,12 +14,7 @@ fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
     let mut workers: Vec<String> = vec!["app:200".into()];
     for pid in 201..=200 + children {
         let name = format!("app:{pid}");
-        planted = planted.per_s(Who::Server, "process.cpu", &name, |p| p.x * 10.0).level(
-            Who::Server,
-            "process.parent",
-            &name,
-            200.0,
-        );
+        planted = child(planted, &name, 200.0);
         workers.push(name);
     }
     planted
@@ -75,12 +76,7 @@ fn workers_that_pass_all_requests_on_are_no_workers_for_one_request() {
         let mut planted = PlantedRun::new(20_000.0, 200.0).steps(&[1, 2, 4, 8, 16]).rates(&[]).shared();
         let mut workers: Vec<String> = vec!["srv:100".into()];
         for name in ["srv:101", "srv:102", "srv:103", "srv:104"] {
-            planted = planted.per_s(Who::Server, "process.cpu", name, |p| p.x * 10.0).level(
-                Who::Server,
-                "process.parent",
-                name,
-                100.0,
-            );
+            planted = child(planted, name, 100.0);
             workers.push(name.into());
         }
         let planted = planted
@@ -109,12 +105,7 @@ fn a_pool_with_busy_connections_is_named_instead_of_the_database_s_children() {
         let mut planted = chain(162.0, 12, 3.0).level(Who::Server, "process.parent", "postgres:300", 1.0);
         for pid in 301..=303 {
             let name = format!("postgres:{pid}");
-            planted = planted.per_s(Who::Server, "process.cpu", &name, |p| p.x * 10.0).level(
-                Who::Server,
-                "process.parent",
-                &name,
-                300.0,
-            );
+            planted = child(planted, &name, 300.0);
         }
         if let Some(busy) = busy {
             planted = planted.level(Who::Server, "behind.busy", "127.0.0.1:5432", busy);

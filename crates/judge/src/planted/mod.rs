@@ -23,6 +23,8 @@ mod planted_run;
 pub(crate) mod proofs;
 mod sentence;
 #[cfg(test)]
+pub(crate) mod servers;
+#[cfg(test)]
 mod shared_signs;
 mod warned;
 mod words;

@@ -3,21 +3,8 @@
 
 use run::TrialKind;
 
+use super::servers::{rested, uses};
 use super::{PlantedRun, Point, Who};
-
-/// Names of the four threads of a planted server.
-const THREADS: [&str; 4] = ["srv:100/101", "srv:100/102", "srv:100/103", "srv:100/104"];
-
-/// Sets the CPU use of the server at each operating point, in CPUs, equally divided among its four threads.
-fn uses(planted: PlantedRun, cpus: impl Fn(&Point) -> f64 + Copy + 'static) -> PlantedRun {
-    let planted = planted
-        .per_s(Who::Server, "process.cpu", "srv:100", move |p| cpus(p) * 1e6)
-        .per_s(Who::Server, "cpu.user", "total", move |p| cpus(p) * 1e6)
-        .per_s(Who::Server, "cpu.idle", "total", move |p| (4.0 - cpus(p)).max(0.0) * 1e6);
-    THREADS
-        .iter()
-        .fold(planted, |planted, thread| planted.per_s(Who::Server, "thread.cpu", thread, move |p| cpus(p) / 4.0 * 1e6))
-}
 
 /// Makes a server whose four workers each sleep 20 ms per request.
 fn sleeps() -> PlantedRun {
@@ -53,21 +40,14 @@ fn work_in_the_background_that_starts_during_the_sweep_is_not_the_limit() {
 /// A server with one thread per connection. Its only client keeps one thread busy all the time, and no request waits.
 #[test]
 fn a_load_without_a_waiting_request_shows_no_full_thread() {
-    let load = |clients: u32| {
+    let judged = |clients: u32| {
         let planted = PlantedRun::new(1000.0, 1e9).steps(&[clients]).rates(&[]);
-        planted
+        let run = planted
             .change(|trial, _| trial.kind = TrialKind::Fixed)
             .per_s(Who::Server, "process.cpu", "srv:100", |_| 0.99e6)
             .per_s(Who::Server, "thread.cpu", "srv:100/101", |_| 0.99e6)
-            .run()
-    };
-    let judged = |clients: u32| {
-        let mut run = load(clients);
-        let mut side = run.trials[0].server.clone().unwrap();
-        for column in side.recording.columns.iter_mut().filter(|c| c.counter.as_str().ends_with(".cpu")) {
-            column.values.iter_mut().flatten().for_each(|value| *value = 0.0);
-        }
-        run.at_rest = vec![run.trials[0].client.clone(), side];
+            .run();
+        let mut run = rested(run, 0.0);
         crate::judge(&mut run);
         run.findings.bottleneck
     };
@@ -76,7 +56,8 @@ fn a_load_without_a_waiting_request_shows_no_full_thread() {
     assert!(eight.id == "server-single-thread" && eight.confidence >= 0.9, "{eight:#?}");
 }
 
-/// The server is far away, so the sweep ends while throughput grows. The open loop offers more, and fills the CPUs.
+/// The server is far away, so the sweep ends while throughput still grows. Only the open loop offers enough load to fill
+/// the server's CPUs.
 #[test]
 fn cpus_that_only_an_open_loop_fills_are_the_limit() {
     let far = PlantedRun::new(50_000.0, 4000.0).steps(&[1, 4, 16, 64]).rates(&[0.7, 1.3]);

@@ -29,6 +29,21 @@ pub(super) fn limited() -> PlantedRun {
     PlantedRun::new(20_000.0, 200.0)
 }
 
+/// Makes a run of a server whose control group is full of cached files.
+fn full_group() -> PlantedRun {
+    limited().level(Server, "cgroup.memory", "/srv", 1e9).level(Server, "cgroup.memory_limit", "/srv", 1e9).per_s(
+        Server,
+        "cgroup.memory_max_events",
+        "/srv",
+        |_| 400.0,
+    )
+}
+
+/// Makes a run like [`full_group`], on a host whose threads wait for memory for a fifth of the time.
+fn beside_reclaim() -> PlantedRun {
+    full_group().per_s(Server, "pressure.memory_some", "", |_| 2e5)
+}
+
 /// Sets the connect times of clients that had to repeat a SYN.
 fn slow_connects(t: &mut run::Trial, _: &super::Point) {
     (t.connect_us.p99, t.connect_us.max) = (1_040_000.0, 3_100_000.0);
@@ -314,39 +329,21 @@ pub(super) const SHARED_GROUPS: &[Shared] = &[
         rule: "server-memory",
         counters: &[],
         story: "files that a backup reads fill the server's control group to its limit",
-        theirs: || {
-            limited()
-                .level(Server, "cgroup.memory", "/srv", 1e9)
-                .level(Server, "cgroup.memory_limit", "/srv", 1e9)
-                .per_s(Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
-        },
+        theirs: full_group,
         ours: |run| run.per_s(Server, "process.major_faults", "srv:100", |p| p.x * 2.0),
     },
     Shared {
         rule: "server-memory",
         counters: &[],
         story: "files that a container reads fill it to its limit, and another container makes the host reclaim memory",
-        theirs: || {
-            limited()
-                .level(Server, "cgroup.memory", "/srv", 1e9)
-                .level(Server, "cgroup.memory_limit", "/srv", 1e9)
-                .per_s(Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
-                .per_s(Server, "pressure.memory_some", "", |_| 2e5)
-                .level(Server, "process.disk_wait", "srv:100", 0.0)
-        },
+        theirs: || beside_reclaim().level(Server, "process.disk_wait", "srv:100", 0.0),
         ours: |run| run.level(Server, "process.disk_wait", "srv:100", 1.0),
     },
     Shared {
         rule: "server-memory",
         counters: &[],
         story: "files fill the container, the host reclaims memory, and the threads of the server were not read",
-        theirs: || {
-            limited()
-                .level(Server, "cgroup.memory", "/srv", 1e9)
-                .level(Server, "cgroup.memory_limit", "/srv", 1e9)
-                .per_s(Server, "cgroup.memory_max_events", "/srv", |_| 400.0)
-                .per_s(Server, "pressure.memory_some", "", |_| 2e5)
-        },
+        theirs: beside_reclaim,
         ours: |run| run.per_s(Server, "process.major_faults", "srv:100", |p| p.x * 2.0),
     },
     Shared {

@@ -9,7 +9,7 @@ use super::estimate;
 use crate::Facts;
 use crate::number::{cpus, figure, percent};
 use crate::places::Places;
-use crate::signals::cpu::ServerCpu;
+use crate::signals::cpu::spins;
 use crate::thresholds::{
     BUSY, FULL, FULL_MIDDLE, HALF_BUSY, LIKELY, NEARLY_FULL, ONE_AT_A_TIME, ONE_CPU, ONE_THREAD, SEVERAL_CPUS,
 };
@@ -95,7 +95,7 @@ impl CpuSigns {
         let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
         let busy = view.processors_busy().unwrap_or(used / allowed);
         let own_busy = (busy - others.unwrap_or(0.0) / allowed).max(used / allowed);
-        let spins = ServerCpu::of(facts).is_some_and(|cpu| cpu.spins.is_some());
+        let spins = spins(facts, &view, (used, allowed)).is_some();
         let thread = threads.first().map(|thread| thread.busy);
         Some(Self { used, allowed, busy, own_busy, thread, places, count, lock, spins })
     }

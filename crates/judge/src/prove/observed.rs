@@ -6,7 +6,7 @@ use run::{Bottleneck, Counted, Evidence};
 use super::decision::Observed;
 use crate::Facts;
 use crate::number::figure;
-use crate::places;
+use crate::places::{self, Places};
 use crate::rules::{RULES, Tier, is_full_link};
 use crate::server_queue;
 use crate::single::server_of;
@@ -43,7 +43,7 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
         // wait for the accept itself is no such sign either.
         "listen.queue" => {
             let is_full = evidence.value.zip(evidence.limit).is_some_and(|(queue, limit)| queue >= limit);
-            !is_full && !server_queue::may_wait_for_accept(facts)
+            !is_full && !server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref())
         }
         // The verdict may rest on another sign of a full link than the bytes. A link that carries much less than its
         // rate is then not seen to be full.

@@ -145,16 +145,18 @@ mod tests {
         );
     }
 
+    /// Makes the answers quick at an offered rate below 190/s.
+    fn quick_below_190(t: &mut Trial, p: &Point) {
+        if t.kind == TrialKind::Search && p.offered < 190.0 {
+            (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
+        }
+    }
+
     /// nginx with `limit_req burst=23` delays 23 requests before it refuses any. One client without pauses waits for
     /// the limit's gap, and a lower rate is answered at once, so the queue belongs to a rate limit.
     #[test]
     fn a_rate_limit_with_a_queue_of_its_own_stays_a_rate_limit() {
-        let quick = |t: &mut Trial, p: &Point| {
-            if t.kind == TrialKind::Search && p.offered < 190.0 {
-                (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
-            }
-        };
-        let b = refuses_beyond_24(5000.0).change(quick).verdict();
+        let b = refuses_beyond_24(5000.0).change(quick_below_190).verdict();
         assert!(b.id == "server-rate-limit" && b.confidence >= 0.9 && b.sentence.contains("on purpose"), "{b:#?}");
     }
 
@@ -162,13 +164,10 @@ mod tests {
     /// rate do not show a rate limit.
     #[test]
     fn unread_requests_leave_the_queue_of_a_rate_limit_open() {
-        let quick = |t: &mut Trial, p: &Point| {
-            if t.kind == TrialKind::Search && p.offered < 190.0 {
-                (t.latency_us.mean, t.latency_us.p50) = (80.0, 80.0);
-            }
-        };
-        let b =
-            refuses_beyond_24(5000.0).level(Who::Server, "connection.receive_queue", "", 60.0).change(quick).verdict();
+        let b = refuses_beyond_24(5000.0)
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .change(quick_below_190)
+            .verdict();
         assert!(b.id != "server-rate-limit" || b.confidence <= 0.5, "{b:#?}");
     }
 }

@@ -20,8 +20,8 @@ pub(super) const RULE: Rule = Rule {
         "Widen net.ipv4.ip_local_port_range, or let the server close first, so that it holds the ports in TIME_WAIT.",
     ],
     explain: "One source address can have at most as many connections to one server port as ip_local_port_range allows \
-              (28,232 by default). A port closed from this side stays in TIME_WAIT for 60 s, so each source address can open about \
-              470 new connections a second. Connects that failed for lack of a port never left the machine and say \
+              (28,232 by default). A port closed from this side stays in TIME_WAIT for 60 s, so each source address can open \
+              about 470 new connections a second. Connects that failed for lack of a port never left the machine and say \
               nothing about the server. If throughput stopped growing in the sweep, connects that failed only at offered \
               rates above the server's highest rate do not count: such an overload needs ever more connections.",
     ..PLAIN

@@ -15,7 +15,7 @@ use crate::view::View;
 /// Returns the advice about a server that holds some connections and accepts no others, or that may accept too few
 /// connections per second.
 pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
-    if server_queue::may_wait_for_accept(facts) {
+    if server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref()) {
         return Some(
             "Keep the connections open (no --new-connections, and no `Connection: close` by the server). If more requests \
              complete then, accepting is the limit: a limit of connections per second, or handshakes in the accepting \
@@ -31,10 +31,10 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Returns the other explanation of connections that wait to be accepted, if they may wait for the accept itself.
-pub(super) fn accepts(facts: &Facts<'_>) -> Option<String> {
+pub(super) fn accepts(facts: &Facts<'_>, places: Option<&Places>) -> Option<String> {
     let (rate, trial) = (facts.x_max()?, facts.crowded_server()?.trial);
     let each = if trial.measured.tally.handshakes > 0 { ", each with a handshake" } else { "" };
-    server_queue::may_wait_for_accept(facts)
+    server_queue::may_wait_for_accept(facts, places)
         .then(|| format!("it accepts no more than {} connections/s{each}", figure(rate)))
 }
 

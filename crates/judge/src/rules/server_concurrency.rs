@@ -91,7 +91,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let delayed = delayed_answers(facts);
     let confidence = if hidden.is_some() || delayed.is_some() { confidence.min(UNDECIDED) } else { confidence };
     let strongest = signs.iter().map(|(_, confidence)| *confidence).fold(0.0, f64::max);
-    let accepts = concurrency_words::accepts(facts).filter(|_| strongest <= WEAK_SIGN);
+    let accepts = concurrency_words::accepts(facts, places.as_ref()).filter(|_| strongest <= WEAK_SIGN);
     let same = looks_the_same(doubt.is_some(), delayed.is_some());
     let sentence = concurrency_words::sentence(facts, &view, places.as_ref());
     let sentence = match accepts.filter(|_| same.is_empty()) {

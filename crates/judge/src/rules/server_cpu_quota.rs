@@ -4,11 +4,11 @@ use run::FigureUnit;
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::evidence::{Throttled, measured, quota_of_others, throttled};
+use crate::evidence::{Throttled, is_quota_used, measured, quota_of_others, throttled};
 use crate::number::{cpus, figure, percent};
 use crate::quota;
 use crate::signals::Signal;
-use crate::thresholds::{HINT, QUOTA_UNUSED, QUOTA_USED, SUREST, THROTTLED, THROTTLED_WIDTH};
+use crate::thresholds::{HINT, QUOTA_UNUSED, SUREST, THROTTLED, THROTTLED_WIDTH};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,9 +22,10 @@ pub(super) const RULE: Rule = Rule {
         "Raise the CPU quota (cpu.max of the control group, `--cpus` of a container, `limits.cpu` of a pod), or run fewer server threads.",
     ],
     explain: "The kernel stops a control group for the rest of a period (usually 100 ms) once its CPU quota is used up. Until \
-              then none of its threads run, so CPUs look idle although requests wait, and response times show steps of one \
-              period. The kernel counts all periods, and those in which it stopped the group. A runtime that starts one thread for each CPU of its quota (Go, tokio, the \
-              JVM) is hardly ever stopped, but uses the whole quota while CPUs of the host are idle.",
+              the next period none of its threads run, so CPUs look idle although requests wait, and response times show \
+              steps of one period. The kernel counts all periods, and those in which it stopped the group. A runtime that \
+              starts one thread for each CPU of its quota (Go, tokio, the JVM) is hardly ever stopped, but uses the whole \
+              quota while CPUs of the host are idle.",
     ..PLAIN
 };
 
@@ -66,10 +67,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
-    let is_near = quota::used(view).is_none_or(|used| used.value >= QUOTA_USED);
+    let is_used = is_quota_used(view.cpu_used(), view.cpu_quota());
     let size = view.cpu_quota().map_or(String::new(), |q| format!("{} CPUs, ", figure(q)));
     Verdict::Binds {
-        confidence: chance * if is_near { SUREST } else { QUOTA_UNUSED },
+        confidence: chance * if is_used { SUREST } else { QUOTA_UNUSED },
         sentence: format!(
             "the server's CPU quota is used up: {size}throttled in {} of its periods",
             percent(held.share)

@@ -7,9 +7,9 @@ use crate::Facts;
 use crate::disks::{self, Load, fullest, is_full, is_own, without_queue};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
-use crate::signals::{Signal, chance};
+use crate::signals::Signal;
 use crate::single::server_of;
-use crate::thresholds::{DISK_PRESSURE, HINT, ONE_SIGN, REFUSED, STARVED_WIDTH, SURE};
+use crate::thresholds::{HINT, REFUSED};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -76,10 +76,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
     }));
-    // Threads that wait for a disk are a second sign of a full disk.
-    let waits = stalled.map_or(0.0, |share| chance((share - DISK_PRESSURE) / STARVED_WIDTH));
     Ok(Verdict::Binds {
-        confidence: full * (ONE_SIGN + waits * (SURE - ONE_SIGN)),
+        confidence: disks::limits(&load, stalled),
         sentence: format!("the server waits for its disk: {} was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })

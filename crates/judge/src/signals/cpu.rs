@@ -133,7 +133,7 @@ pub(crate) struct ServerCpu<'a> {
     busy_in_each: f64,
     /// Probability that a thread of the server mostly ran or waited for a CPU in each trial near the highest rate.
     thread_in_each: f64,
-    /// Growth of a request's CPU time, if it more than fills the server's CPUs: see [`spins`].
+    /// How many times as much CPU time a request costs as with the fewest clients, if threads may spin: see [`spins`].
     pub(crate) spins: Option<f64>,
 }
 
@@ -158,11 +158,12 @@ fn most_wanted(view: &View<'_>) -> Option<f64> {
     view.workers().iter().map(wants).reduce(f64::max)
 }
 
-/// Returns the CPU time per request in the view, as a multiple of the CPU time per request with the fewest clients. If
-/// a request costs as much as with the fewest clients, the highest rate must need at least half of the server's CPUs.
-/// Returns `None` if it does. Threads that wait for a spin lock, or that poll, use CPU time without doing work.
-/// Requests on neighbouring hyper-threads slow each other down, but to less than half of the speed.
-fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
+/// Returns how many times as much CPU time a request costs in the view as with the fewest clients, if this is so much
+/// that threads may spin while they wait for a lock, or that other work may run. At the cost with the fewest clients,
+/// the rate of the view would need less than half of the server's CPUs. The server uses at least half of them. Requests
+/// on neighbouring hyper-threads slow each other down, too, but to no less than half of the speed. Returns `None` for a
+/// smaller growth of the cost.
+pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
     let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
     let each_s = ratio(server_of(one)?.cpu_used()?, positive(good(one))?)?;
     let needed = each_s * good(view.trial);

@@ -15,7 +15,8 @@ pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     super::full(&facts.upstreams).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the probability that the nearest full upstream is full. Returns `None` if no upstream is full.
+/// Returns the probability that the nearest upstream at a limit is really limited by it. Returns `None` if no upstream is
+/// at a limit.
 pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
     let full = facts.upstreams.iter().position(|load| load.limit.is_some())?;
     facts.upstream_chances.get(full).copied()

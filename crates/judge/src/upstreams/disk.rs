@@ -2,25 +2,17 @@
 
 use run::InstanceFilter;
 
-use crate::disks::{full, fullest, is_own};
+use crate::disks::{self, fullest, is_own};
 use crate::number::ratio;
-use crate::signals::chance;
-use crate::thresholds::{DISK_PRESSURE, ONE_SIGN, STARVED_WIDTH, SURE};
 use crate::view::View;
 
-/// Returns the probability that a disk of the host is full and limits the upstream with the processes `these`. The
-/// upstream's processes must keep this disk busy, and must move more bytes to and from disks than the server does. A
-/// disk that serves many requests at once may be busy all the time without being full. As in the rule `server-disk`, a
-/// busy disk is therefore one sign, and threads that wait for a disk are a second sign.
+/// Returns the confidence that a disk of the host limits the upstream with the processes `these`: see
+/// [`disks::limits`]. Returns 0 unless the upstream's processes keep this disk busy, and move more bytes to and from
+/// disks than the server does.
 pub(super) fn chance_of(view: &View<'_>, these: &InstanceFilter<'_>) -> f64 {
     let disk = view.span_s.and_then(|span_s| fullest(view, span_s * 1e6));
-    let Some(load) = disk.filter(|load| moves_more(view, these) && is_own(view, these, &load.disk).unwrap_or(true))
-    else {
-        return 0.0;
-    };
-    let stalled = view.share_of_time("pressure.io_some");
-    let waits = stalled.map_or(0.0, |share| chance((share - DISK_PRESSURE) / STARVED_WIDTH));
-    full(&load, stalled).chance() * (ONE_SIGN + waits * (SURE - ONE_SIGN))
+    let own = disk.filter(|load| moves_more(view, these) && is_own(view, these, &load.disk).unwrap_or(true));
+    own.map_or(0.0, |load| disks::limits(&load, view.share_of_time("pressure.io_some")))
 }
 
 /// Returns true if the processes `these` move at least one byte per request, and more bytes than the server does.

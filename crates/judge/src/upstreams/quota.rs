@@ -2,9 +2,10 @@
 
 use run::UpstreamLoad;
 
+use crate::evidence::is_quota_used;
 use crate::number::{figure, percent, positive, ratio};
 use crate::signals::{Signal, chance};
-use crate::thresholds::{NEARLY_FULL, ONE_LOAD, QUOTA_UNUSED, QUOTA_USED, THROTTLED, THROTTLED_WIDTH};
+use crate::thresholds::{NEARLY_FULL, ONE_LOAD, QUOTA_UNUSED, THROTTLED, THROTTLED_WIDTH};
 use crate::view::View;
 
 /// CPU quota of an upstream, as the kernel counted it in one trial.
@@ -47,15 +48,9 @@ impl Quota {
         let Some(share) = self.throttled else { return 0.0 };
         let signal = Signal::new("", share, (THROTTLED, THROTTLED_WIDTH));
         let doubt = if shows_limit { 0.0 } else { ONE_LOAD };
-        let most = if is_used(used, self.cpus) { 1.0 } else { QUOTA_UNUSED };
+        let most = if is_quota_used(used, self.cpus) { 1.0 } else { QUOTA_UNUSED };
         chance(signal.log_odds() - doubt) * most
     }
-}
-
-/// Returns true if an upstream uses most of its quota. Returns true, too, if its CPU use or its quota is unknown. Both
-/// values are in CPUs.
-pub(super) fn is_used(used: Option<f64>, quota: Option<f64>) -> bool {
-    used.zip(quota).and_then(|(used, quota)| ratio(used, quota)).is_none_or(|share| share >= QUOTA_USED)
 }
 
 /// Describes the use of an upstream's quota in words. A quota that is used up may never run out: a runtime that starts

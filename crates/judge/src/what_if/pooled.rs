@@ -8,14 +8,14 @@ use run::{Trial, TrialKind};
 use super::model::Model;
 use crate::Facts;
 use crate::number::ratio;
-use crate::single::good;
+use crate::single::{good, highest_rate};
 use crate::sweep::Plateau;
 use crate::thresholds::{FLAT, KEEPS_UP, LOADED};
 
 /// Returns the queueing networks of a run's trials under load, for a run with this verdict.
 pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     let trials = || facts.sweep.iter().chain(&facts.search);
-    let most = trials().map(|t| good(t)).fold(0.0, f64::max);
+    let most = highest_rate(trials().copied());
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
@@ -34,7 +34,7 @@ pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[M
 
 /// Returns the highest rate of good answers of all trials.
 pub(super) fn highest(facts: &Facts<'_>) -> f64 {
-    facts.loaded().map(good).fold(0.0, f64::max)
+    highest_rate(facts.loaded())
 }
 
 /// Returns the mean rate of good answers of the trials near the highest rate, weighted by their length.

@@ -7,7 +7,7 @@ use crate::Facts;
 use crate::prove::decision::{MoreLoad, MoreSources};
 use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
-use crate::single::good;
+use crate::single::{good, highest_rate};
 use crate::thresholds::{EXCLUDED, FLAT};
 
 /// Effect of the verdict's lever in turns, compared with its prediction.
@@ -41,7 +41,7 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
 /// nothing about this limit. That happens if the sweep ended early, for example because other programs disturbed it.
 pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
-    let most = facts.search.iter().chain(&facts.spoiled).map(|trial| good(trial)).fold(0.0, f64::max);
+    let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());
     if facts.decisive.is_some_and(|trial| most > effect.high * good(trial)) {
         return MoreLoad::Open;
     }
