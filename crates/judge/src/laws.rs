@@ -40,6 +40,28 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
+/// A lower bound on the utilization of the busiest resource, whatever this resource is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LeastUse {
+    /// Utilization, 0 to 1.
+    pub(crate) utilization: f64,
+    /// Response time at the last step of the sweep, divided by the response time of the lightest step.
+    pub(crate) slower: f64,
+}
+
+/// Returns the lower bound on the utilization of the busiest resource at the last step of the sweep. A request never
+/// waits longer than it would if all other requests were in front of it at the resource with the largest demand: R <=
+/// R1 + (N - 1) Dmax. So U = X Dmax >= X (R - R1) / (N - 1). Source: J. Zahorjan, K. Sevcik, D. Eager and B. Galler,
+/// *Balanced job bound analysis of queueing networks* (1982).
+pub(crate) fn least_use(facts: &Facts<'_>) -> Option<LeastUse> {
+    let steps = steps(facts);
+    let last = steps.last()?;
+    let r1_us = crate::single::r1_us(facts.unloaded?)?;
+    let most_demand_us = positive(last.r_us - r1_us)? / positive(last.n - 1.0)?;
+    let utilization = finite(last.x * most_demand_us / 1e6)?.min(1.0);
+    Some(LeastUse { utilization, slower: ratio(last.r_us, r1_us)? })
+}
+
 /// Returns two numbers of requests in flight of one trial: the counted number, and the number by Little's law (rate
 /// times response time). The counted and the computed number come from one window, so they should agree. Returns `None`
 /// if many requests were never answered, since these requests have no response time.

@@ -8,6 +8,7 @@ use super::rule::{PLAIN, Rule, Tier, Verdict};
 use crate::Facts;
 use crate::course::offered;
 use crate::evidence::{line, measured};
+use crate::laws::{LeastUse, least_use};
 use crate::number::{duration, figure, percent, rate, ratio};
 use crate::objective::{breach, words};
 use crate::signals::{Signal, chance};
@@ -77,8 +78,21 @@ fn shown<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
     if facts.plateau == Plateau::NoResult { heaviest(facts, decisive) } else { decisive }
 }
 
-/// Returns the utilization of the busiest known device, including the devices of the upstreams.
+/// Returns the lower bound on the utilization of the busiest resource. There is a bound only while throughput grows:
+/// one offered rate has no lighter step to compare with.
+fn least(facts: &Facts<'_>) -> Option<LeastUse> {
+    least_use(facts).filter(|_| facts.plateau == Plateau::Grows)
+}
+
+/// Returns the utilization of the busiest resource: that of the busiest known device or, if it is higher, the lower
+/// bound for any resource.
 fn busiest(facts: &Facts<'_>, trial: &Trial) -> Option<f64> {
+    let known = busiest_known(facts, trial)?;
+    Some(least(facts).map_or(known, |least| known.max(least.utilization)))
+}
+
+/// Returns the utilization of the busiest known device, including the devices of the upstreams.
+fn busiest_known(facts: &Facts<'_>, trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
     let threads = views.iter().filter_map(|v| v.workers().first().map(|t| t.busy));
@@ -97,12 +111,20 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 
 fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     let views = sides_of(trial);
-    let Some(busiest) = busiest(facts, trial) else {
+    let (Some(busiest), Some(known)) = (busiest(facts, trial), busiest_known(facts, trial)) else {
         return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
     };
+    let slower = least(facts).filter(|least| least.utilization > known).map(|least| {
+        format!(
+            "a request took {} times as long as with one client, so something was in use at least {} of the time",
+            figure(least.slower),
+            percent(least.utilization)
+        )
+    });
     let room = 1.0 - chance((busiest - FULL_MIDDLE) / FULL_WIDTH);
     if room < LIKELY {
-        return Verdict::RuledOut(format!("a device was busy {} of the time", percent(busiest)));
+        let device = || format!("a device was busy {} of the time", percent(busiest));
+        return Verdict::RuledOut(slower.unwrap_or_else(device));
     }
     let completed = rate(trial.rates.completed_rate);
     let (what, completed) = if facts.plateau == Plateau::Grows {
@@ -111,13 +133,14 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     } else {
         ("all requests completed".into(), format!("all of the offered {completed} completed"))
     };
-    let text = format!("the busiest known device was busy {} of the time", percent(busiest));
-    let busiest = (busiest, FigureUnit::Plain);
+    let text = format!("the busiest known device was busy {} of the time", percent(known));
+    let known = (known, FigureUnit::Plain);
     let Some(client) = views.first() else { return Verdict::CannotSay(Vec::new()) };
     let mut evidence = vec![
         line(client, "completed_rate", "", completed),
-        measured(client, ("cpu.idle", ""), busiest, Some(FULL_MIDDLE), text),
+        measured(client, ("cpu.idle", ""), known, Some(FULL_MIDDLE), text),
     ];
+    evidence.extend(slower.map(|text| line(client, "completed_rate", "", text)));
     evidence.extend(facts.own_pool.first().map(|own| {
         let text = format!(
             "at an offered {} all {} connections of the load were in use, and each answer took {}: the load's own limit",
@@ -178,6 +201,24 @@ mod tests {
             b.id == "not-saturated" && b.evidence.iter().any(|e| e.text.contains("the load's own limit")),
             "{b:#?}"
         );
+    }
+
+    /// A budget of 16 s left time for steps of 1, 2 and 16 clients. Three database connections were shared by all
+    /// requests. Throughput grew, but 16 clients waited for a connection most of the time.
+    #[test]
+    fn a_request_that_waits_for_something_unknown_shows_its_use() {
+        let verdict = |last: f64| {
+            let mut run = PlantedRun::new(11_900.0, 1e9).steps(&[1, 2, 16]).rates(&[]).run();
+            for (trial, (n, x)) in run.trials.iter_mut().zip([(1.0, 84.0), (2.0, 160.0), (16.0, last)]) {
+                (trial.rates.completed_rate, trial.latency_us.mean) = (x, n / x * 1e6);
+            }
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (room, waits, most) = (verdict(1100.0), verdict(272.0), verdict(200.0));
+        assert!(room.id == "not-saturated" && room.confidence >= 0.75, "{room:#?}");
+        assert!(waits.confidence <= 0.55, "{waits:#?}");
+        assert_ne!(most.id, "not-saturated", "{most:#?}");
     }
 
     /// A busy machine left time for one sweep step and three rates. The server answered late at the highest rate, but
