@@ -25,11 +25,10 @@ const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
 /// Number of the main goroutine of each program. The main goroutine never ends, and is the first entry of the runtime's
 /// list.
 const MAIN_NUMBER: u64 = 1;
-/// Number of the second goroutine of each program, a helper of the garbage collector. This helper goroutine never ends.
-const HELPER_NUMBER: u64 = 2;
-/// Positions in the runtime's list at which the helper may be. In a program with C code, entries for its threads come
-/// before the helper of the garbage collector.
-const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
+/// Positions in the runtime's list of the runtime's first helpers, which never end. Each program has at least these
+/// helpers. The number of a helper is not known beforehand: each processor of the runtime gives out numbers from a
+/// batch of its own, and the main goroutine may change its processor before it starts the helpers.
+const HELPER_ENTRIES: std::ops::Range<u64> = 1..4;
 
 /// Mask that removes the garbage collector's bit from a goroutine's status.
 const STATUS: u32 = 0xfff;
@@ -114,17 +113,23 @@ impl GoRuntime {
     }
 
     /// Returns the offset of a goroutine's status in its runtime structure. The offset of the status differs between
-    /// versions of Go. Finds the offset by searching for the known numbers of the first two goroutines.
+    /// versions of Go. Finds the offset by searching for the numbers of the first goroutines: the number of the main
+    /// goroutine is known, and no two goroutines have the same number.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;
             let mut number = |entry: u64, offset: u64| {
                 let at = memory.word(list.checked_add(entry * WORD)?)?;
-                memory.word(at.checked_add(offset + WORD)?)
+                memory.word(at.checked_add(offset + WORD)?).filter(|number| *number > 0)
             };
             let mut fits = |offset: u64| {
+                let mut numbers = vec![MAIN_NUMBER];
                 number(0, offset) == Some(MAIN_NUMBER)
-                    && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
+                    && HELPER_ENTRIES.into_iter().all(|entry| {
+                        let new = number(entry, offset).filter(|number| !numbers.contains(number));
+                        numbers.extend(new);
+                        new.is_some()
+                    })
             };
             let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
             // If two offsets fit the status, this function uses neither of them, because the result would be ambiguous.
@@ -139,5 +144,43 @@ impl Goroutine {
     pub(crate) fn filter_own(self) -> Option<Self> {
         let Self::Waiting(frames) = &self else { return Some(self) };
         frames.iter().filter_map(|frame| frame.function.as_deref()).any(|f| !f.starts_with("runtime.")).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words before the status in the planted structure of a goroutine.
+    const STATUS_WORD: usize = 18;
+
+    /// Returns the status offset that is found in a planted list of goroutines with these numbers and words after them.
+    fn offset_of(goroutines: &[(u64, u64)]) -> Option<u64> {
+        let planted = |(number, after): &(u64, u64)| {
+            let mut words = [0_u64; 32];
+            words[STATUS_WORD..STATUS_WORD + 3].copy_from_slice(&[u64::from(WAITING), *number, *after]);
+            words
+        };
+        let structures: Vec<[u64; 32]> = goroutines.iter().map(planted).collect();
+        let list: Vec<u64> = structures.iter().map(|words| words.as_ptr() as u64).collect();
+        let memory = Remote::new(std::process::id());
+        GoRuntime { memory, length: 0, list: 0, status: None, next: 0 }.status_offset(list.as_ptr() as u64)
+    }
+
+    #[test]
+    fn the_status_is_found_before_numbers_of_any_batch() {
+        let expected = Some(STATUS_WORD as u64 * WORD);
+        assert_eq!(offset_of(&[(1, 0), (2, 0), (3, 0), (4, 0), (18, 0)]), expected);
+        // The main goroutine changed its processor before it started the helpers.
+        assert_eq!(offset_of(&[(1, 0), (17, 0), (18, 0), (33, 0)]), expected);
+        // A reason of a wait is a small number, too, but several goroutines have the same reason.
+        assert_eq!(offset_of(&[(1, 1), (2, 4), (3, 4), (4, 9)]), expected);
+    }
+
+    #[test]
+    fn a_list_without_numbers_of_goroutines_has_no_status() {
+        assert_eq!(offset_of(&[(1, 0), (5, 0), (5, 0), (6, 0)]), None);
+        assert_eq!(offset_of(&[(7, 0), (2, 0), (3, 0), (4, 0)]), None);
+        assert_eq!(offset_of(&[(1, 1), (2, 2), (3, 3), (4, 4)]), None);
     }
 }
