@@ -1,7 +1,7 @@
 //! Performs random sequences of declare, write, read, shutdown, close and reuse on Unix and TCP sockets. The tests
 //! predict the events of every backend with a simple model. No event may be lost, reported twice in one call, or
-//! reported after a close. A reported event must be of a declared kind. With `recheck`, the reported kind of event must
-//! also be true at the moment of delivery.
+//! reported after a close. Every reported event must be of a kind that the test has asked the backend to report. With
+//! `recheck`, the reported kind of event must also be true at the moment of delivery.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -12,7 +12,7 @@ use crate::thresholds::{ALONE_REACHES, ASKED_FOR_MORE, HALF_BUSY, HELD_BACK, KEE
 use crate::view::Task;
 use crate::{Facts, link_queue, upstreams, waits};
 
-/// Answers that come sooner at a lower rate than to one client that never pauses.
+/// Signs of delayed answers: at a lower rate, answers come sooner than to one client that never pauses.
 #[derive(Clone, Debug)]
 pub(crate) struct Delayed<'a> {
     /// Trial with one client.
@@ -23,7 +23,7 @@ pub(crate) struct Delayed<'a> {
     pub(crate) r1_us: f64,
     /// Mean response time at the lower rate, microseconds.
     pub(crate) quick_us: f64,
-    /// The signs in words.
+    /// Description of the signs in words.
     pub(crate) text: String,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum NoLimit {
 }
 
 impl<'a> Delayed<'a> {
-    /// Returns the signs of delayed answers. Returns `None` if the run shows none.
+    /// Returns the signs of delayed answers. Returns `None` if the run shows no delayed answers.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
         let (one, most) = fills_alone(facts)?;
         let r1_us = r1_us(one)?;

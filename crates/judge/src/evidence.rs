@@ -64,7 +64,8 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     Some(Throttled { share, evidence })
 }
 
-/// Returns true if `used` CPUs are most of a quota of `quota` CPUs. Returns true, too, if either is unknown.
+/// Returns true if `used` CPUs are most of a quota of `quota` CPUs. Also returns true if the CPU use or the quota is
+/// unknown.
 pub(crate) fn is_quota_used(used: Option<f64>, quota: Option<f64>) -> bool {
     used.zip(quota).and_then(|(used, quota)| ratio(used, quota)).is_none_or(|share| share >= QUOTA_USED)
 }

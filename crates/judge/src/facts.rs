@@ -25,8 +25,8 @@ pub struct Facts<'a> {
     /// Open-loop steps in which a request completed, by rising offered rate. Loads beyond the capacity are included.
     /// Steps whose load had too few connections are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
-    /// Steps of the sweep and the search that `sweep` and `search` leave out because other programs disturbed most of
-    /// them.
+    /// Disturbed steps of the sweep and the search, which `sweep` and `search` leave out: other programs ran during
+    /// most of each step.
     pub spoiled: Vec<&'a Trial>,
     /// Rates of the steps that `search` leaves out because their load had too few connections.
     pub own_pool: Vec<OwnLimit>,

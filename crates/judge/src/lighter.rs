@@ -48,8 +48,9 @@ impl<'a> LighterLoads<'a> {
     /// side, if it is known. If throughput still grows, one lighter load with a full share suffices, because a full
     /// thread cannot double its rate. If throughput stopped growing or a load missed the objective, all lighter loads
     /// must show a full share, because the first trials of a server that warms up may be slow. The recording before any
-    /// load counts only if no lighter load shows the share: a compiler or a polling thread may work only under load, but
-    /// as much under any load. Returns `None` if neither a lighter load nor this recording shows the share.
+    /// load is used only if no lighter load shows the share: a compiler or a polling thread may be idle before the
+    /// load, and equally busy under every load. Returns `None` if neither a lighter load nor this recording shows the
+    /// share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
         let full = |view: &View<'a>| Some(Signal::new("", share(view)?, (FULL_MIDDLE, FULL_WIDTH)).chance());
         let loads = self.views.iter().filter_map(full);

@@ -79,7 +79,8 @@ pub fn limits(run: &Run) -> Limits {
     };
     let own = limits_a_time(&given);
     let unloaded = unloaded_median_us(run).filter(|_| !own && !several_sizes(run));
-    // If some answers take long under any load, a load is noticed if these answers take noticeably longer.
+    // If some answers take long under any load, users notice a higher load only when these answers take noticeably
+    // longer.
     let slowest = || least_p99_us(run).filter(|us| *us > NOTICED_US).map_or(0.0, |us| us + NOTICED_US);
     let limits = Limits {
         p50_us: given.p50_us.or(unloaded.map(|us| DEFAULT_MEDIANS * us)),

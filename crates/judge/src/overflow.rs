@@ -136,10 +136,10 @@ pub(crate) struct HeldConnections<'a> {
 }
 
 impl<'a> HeldConnections<'a> {
-    /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window,
-    /// no connect of the load succeeded in the window, and some connections were never answered. A server that merely
+    /// Returns the held connections of a trial. Returns `None` unless the accept queue was full in the whole window, no
+    /// connect of the load succeeded in the window, and some connections were never answered. A server that merely
     /// accepts slowly takes connections from its queue, so other connects succeed in the window. A server whose workers
-    /// each keep one connection takes none.
+    /// each keep one connection takes no connection from its queue.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
         let waiting = always_full(&view)?;

@@ -93,8 +93,8 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
-    // Repeats may agree closely by chance. The interval over the repeats is therefore at least as wide as the intervals
-    // within the repeats imply.
+    // Repeats may agree closely by chance. The common interval of all repeats is therefore made at least as wide as the
+    // intervals of the single repeats imply.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
     let half = (t95(n - 1.0) * sd).max(within) / n.sqrt();

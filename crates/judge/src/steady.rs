@@ -26,8 +26,8 @@ const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;
 /// equal to its mean.
 const VARIATION: f64 = 0.5;
 
-/// Tests whether a series of rates in equal intervals has settled, with the reason. Leaves `warmup_s` at 0, since only
-/// the caller knows the length of an interval.
+/// Tests whether a series of rates in equal intervals has settled, with the reason. The returned `warmup_s` is 0,
+/// because only the caller knows the length of an interval.
 pub fn steady(series: &[f64]) -> Steady {
     let clean: Vec<f64> = series.iter().copied().filter(|v| v.is_finite()).collect();
     if clean.len() < LEAST {

@@ -172,8 +172,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests at the edges of the window count in the measured number in flight, or in the rate times the service
-    // time, but not in both.
+    // A request at an edge of the window may count in the measured number in flight, but not in the rate times the
+    // service time, or the other way round.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);

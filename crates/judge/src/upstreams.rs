@@ -89,7 +89,7 @@ fn load<'a>(
         has_queue,
         at_a_time: course.at_a_time,
         quota,
-        // Requests that wait unread before the upstream show a limit, also without a plateau.
+        // Requests that wait unread in front of the upstream show a limit even if throughput still grows.
         shows_limit: course.is_limited || has_queue,
     };
     let of_disk = || Some((UpstreamLimit::Disk, disk::chance_of(view, &own))).filter(|(_, chance)| *chance >= LIKELY);
@@ -174,7 +174,7 @@ pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     format!("The upstream at {} is full and the server is not: {do_this}.", waits_for.address)
 }
 
-/// Returns the sentence of a verdict that the server waits for this upstream.
+/// Returns the verdict's sentence, which says that the server waits for this upstream.
 pub(crate) fn sentence(load: &UpstreamLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     match load.limit {

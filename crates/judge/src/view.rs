@@ -12,9 +12,9 @@ use stats::average;
 /// One side (client or server) of one trial, over the measured window.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// `client` or `server`.
+    /// Name of the side: `client` or `server`.
     pub role: &'static str,
-    /// Trial that is viewed.
+    /// Trial to which the side belongs.
     pub trial: &'a Trial,
     /// Recorded data of this side.
     pub side: &'a Side,
@@ -185,8 +185,8 @@ impl<'a> View<'a> {
 
     fn tasks(&self, of: &InstanceFilter<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        // The instance of ended processes is left out. Ended processes may have run one after another, so their sum
-        // does not describe one worker.
+        // The instance that sums up all ended processes is left out. Ended processes may have run one after another, so
+        // their sum does not describe one worker.
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);

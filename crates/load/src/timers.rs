@@ -1,7 +1,7 @@
 //! Timers, one per connection, in a 4-ary heap with an index. The timers are accurate to the nanosecond, because tests
-//! check the arrivals of S-Clients (sockets that connect again and again) exactly. After the start, the heap allocates
-//! no memory. Setting or removing a timer takes a few dozen nanoseconds. A timer wheel would round times to its ticks,
-//! so the connects of thousands of descriptors would come in groups.
+//! check the arrivals of S-Clients (sockets that connect again and again) exactly. The heap allocates all of its memory
+//! at the start. Setting or removing a timer takes a few dozen nanoseconds. A timer wheel would round times to its
+//! ticks, so the connects of thousands of descriptors would come in groups.
 
 /// Value in place of a heap position, for a connection without a timer.
 const NOT_SET: u32 = u32::MAX;

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// Creates an observer for a spec. Reads nothing yet.
+    /// Creates an observer for a spec, but reads no counter yet.
     pub fn new(spec: ObserverSpec) -> Self {
         Self { spec, kept: Arc::default(), images: stacks::Images::new() }
     }

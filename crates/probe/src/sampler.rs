@@ -98,7 +98,7 @@ pub struct Sampler {
 
 /// Everything that a sampler returns at its end.
 pub struct Ended {
-    /// The samples.
+    /// Recorded samples of the counters.
     pub recording: Recording,
     /// Incidents, such as the end of a process.
     pub incidents: Vec<Incident>,

@@ -26,7 +26,8 @@ const HUNTER_LEVEL: f64 = 0.001;
 /// Otava. The later merging step tests the candidates with [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
 /// Number of values in one window. A search for a split looks only at one window, because the time of a search grows
-/// with the square of the window's length. In a window of 50 values, as in Otava, small changes are not found.
+/// with the square of the window's length. Otava uses windows of 50 values, in which a search does not find small
+/// changes.
 const WINDOW: usize = 200;
 /// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
 /// a normal distribution, only 0.3 % of the values are more than three standard deviations from the mean.

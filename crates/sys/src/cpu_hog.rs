@@ -9,8 +9,8 @@ use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
 /// Nice value that a child sets for itself. Without the privilege to raise its priority, the child keeps the nice value
-/// that it inherited. A value below -5 would take the CPU from the kernel's own threads (ksoftirqd handles packets at
-/// nice 0).
+/// that it inherited. A nice value below -5 would take CPU time from the kernel's own threads, such as ksoftirqd, which
+/// handles packets at nice 0.
 const NICE: i32 = -5;
 
 /// A child process that uses all of a CPU. The kernel kills the child when the thread that started the child ends.

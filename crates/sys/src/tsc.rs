@@ -22,7 +22,7 @@ pub fn counts() -> u64 {
 /// Duration of one count, and the cost of reading the counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
-    /// Nanoseconds per count.
+    /// Duration of one count of the time-stamp counter, nanoseconds.
     pub ns_per_count: f64,
     /// Median number of counts between two readings with nothing between them. This median is subtracted from each
     /// measured duration.

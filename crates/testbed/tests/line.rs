@@ -135,9 +135,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::<(u32, _)>::new());
-    // So many frames are on their way that the line stays full even while this thread has no CPU. If this thread reads
-    // the socket late, the socket drops datagrams. However, the numbers of the received datagrams show how many frames
-    // have passed the line.
+    // The test keeps many frames on their way, so that the line stays full even while this thread does not run. If this
+    // thread reads the socket late, the socket drops datagrams. However, the numbers of the received datagrams show how
+    // many frames have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));

@@ -33,8 +33,8 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Returns the start and the end of each pause up to `until_s`. The returned pauses are in order of time and do not
-    /// overlap.
+    /// Returns the start and the end of each pause up to `until_s`. The returned pauses are in order of time, without
+    /// overlaps.
     fn times(self, seed: u64, until_s: f64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x0070_a5e5);
         let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
@@ -89,8 +89,8 @@ pub struct VirtualServer {
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
-    /// Stalls of the server alone. The observer that looks for pauses of the whole machine does not notice stalls of
-    /// the server alone.
+    /// Stalls that stop only the server, not the whole machine. The observer that looks for pauses of the whole machine
+    /// does not notice stalls of the server alone.
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
     /// Virtual machines of other users, to which the hypervisor gives the CPU.
@@ -155,8 +155,8 @@ impl VirtualServer {
         self
     }
 
-    /// Adds a stall of the server alone. The observer that looks for pauses of the whole machine does not notice stalls
-    /// of the server alone.
+    /// Adds a stall that stops only the server, not the whole machine. The observer that looks for pauses of the whole
+    /// machine does not notice stalls of the server alone.
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
@@ -252,8 +252,8 @@ impl VirtualServer {
         self
     }
 
-    /// Adds measurements of the server's CPU time per request. Each measurement is the service time times a random
-    /// factor. `noise` is the standard deviation of the factor's logarithm.
+    /// Makes each trial record a measurement of the server's CPU time per request. Each measurement is the service time
+    /// times a random factor. `noise` is the standard deviation of the factor's logarithm.
     #[must_use]
     pub fn with_cpu_time(mut self, noise: f64) -> Self {
         self.cpu_noise = Some(noise);

@@ -115,9 +115,9 @@ impl Command {
         }
     }
 
-    /// Returns true if loadline must not undo leftover changes on this machine before it runs this command. Experiments
-    /// that were killed left these changes. Commands that store a run undo the changes of killed experiments later, and
-    /// note this in the run. An agent undoes the changes of killed experiments only on request.
+    /// Returns true if loadline must not undo leftover changes on this machine before it runs this command. Leftover
+    /// changes come from experiments that were killed. Commands that store a run undo the changes of killed experiments
+    /// later, and note this in the run. An agent undoes the changes of killed experiments only on request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)

@@ -1,4 +1,4 @@
-//! Server processes of an entry (load). An entry has one process, or more if one process may not open enough
+//! Server processes of an entry (load). An entry has one server process, or several if one process may not open enough
 //! descriptors. This module also decides which process gets which blocks of connections.
 
 use std::net::SocketAddr;

@@ -16,19 +16,20 @@ pub(crate) const HELD_THEN: ValueName<f64> = ValueName::new("held_then");
 pub(crate) const SWITCHES_PER_S: ValueName<f64> = ValueName::new("switches_per_s");
 /// Growth of socket memory during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_TCP_PAGES_BYTES: ValueName<f64> = ValueName::new("kernel_tcp_pages_bytes");
-/// Limit of the noise in the growth of socket memory, bytes; present only if the growth is within the noise.
+/// Largest growth of socket memory that may be noise, bytes; present only if the measured growth may be noise.
 pub(crate) const KERNEL_TCP_PAGES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_tcp_pages_bytes_noise");
 /// Growth of slab memory during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_SLAB_BYTES: ValueName<f64> = ValueName::new("kernel_slab_bytes");
-/// Limit of the noise in the growth of slab memory, bytes; present only if the growth is within the noise.
+/// Largest growth of slab memory that may be noise, bytes; present only if the measured growth may be noise.
 pub(crate) const KERNEL_SLAB_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_slab_bytes_noise");
 /// Growth of kernel stacks during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_STACKS_BYTES: ValueName<f64> = ValueName::new("kernel_stacks_bytes");
-/// Limit of the noise in the growth of kernel stacks, bytes; present only if the growth is within the noise.
+/// Largest growth of kernel stacks that may be noise, bytes; present only if the measured growth may be noise.
 pub(crate) const KERNEL_STACKS_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_stacks_bytes_noise");
 /// Growth of the server's page tables during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES: ValueName<f64> = ValueName::new("kernel_page_tables_bytes");
-/// Limit of the noise in the growth of the server's page tables, bytes; present only if the growth is within the noise.
+/// Largest growth of the server's page tables that may be noise, bytes; present only if the measured growth may be
+/// noise.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_page_tables_bytes_noise");
 /// Bytes per second that the server received, by its own count.
 pub(crate) const SERVER_RECEIVES_BYTES_PER_S: ValueName<f64> = ValueName::new("server_receives_bytes_per_s");

@@ -107,7 +107,7 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
 }
 
 /// Returns the mean of all servers' values for each round. Subtracting the means of the rounds removes the differences
-/// between slow and fast rounds. If these means were not subtracted, a server that missed a slow round would have an
+/// between slow and fast rounds. Without the subtraction, a server that took no part in a slow round would have an
 /// advantage.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());

@@ -19,8 +19,8 @@ pub(super) fn is_undisturbed(trial: &Trial, limit_us: f64, usual: UsualShare) ->
     !is_dropped(trial) && !disturbed(trial, limit_us, usual).contains(&true)
 }
 
-/// Returns for each tenth of a second whether it was disturbed. A tenth of a second is disturbed by a pause of a
-/// machine, by other programs, or by the backlog of requests after such a disturbance.
+/// Returns one flag for each tenth of a second: true if this tenth was disturbed. A tenth of a second is disturbed by a
+/// pause of a machine, by other programs, or by the backlog of requests after such a disturbance.
 pub(super) fn disturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> Vec<bool> {
     let periods: Vec<Window> = harmful(trial, limit_us).copied().chain(usual.exceeded(trial)).collect();
     disturbed_tenths(trial, &periods, CATCHES_UP)
@@ -54,8 +54,8 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let window = trial.measured.window;
     let pauses = harmful(trial, strictest).filter(|p| p.overlaps(window)).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
-    // If no other program took too much CPU time during the load, only pauses can have disturbed the window. Without a
-    // pause in the window, the disturbance is a backlog that a pause before the window left, so one pause is counted.
+    // If no other program took too much CPU time during the load, only pauses can have disturbed the window. If the
+    // window itself has no pause, a pause before the window left a backlog of requests, so one pause is counted.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };

@@ -92,7 +92,7 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
 
 /// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
 /// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
-/// trials below `rate`: they failed because of a disturbance.
+/// trials below `rate`, because a disturbance and not the load made them fail.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));

@@ -4,8 +4,8 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures that occur together. Used if a side has a single window, because one window does not show
-/// how many failures occur together.
+/// Assumed number of failures in one burst (failures that occur together). Used if a side has a single window, because
+/// one window does not show how many failures occur together.
 const BURST: f64 = 10.0;
 /// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);

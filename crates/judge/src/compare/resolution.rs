@@ -37,7 +37,7 @@ pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     (c.one_percent, c.one_percent_of) = one_percent(widths, terms).unzip();
 }
 
-/// Returns the factor by which the amount of data must grow to show a change of 1 %, and the kind of this data.
+/// Returns how many times as much data is needed to show a change of 1 %, and the kind of data: windows or runs.
 fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
     let enough = ONE_PERCENT.ln_1p();
     let by_windows = widths.windows(widths.detects(), enough);

@@ -125,11 +125,11 @@ mod tests {
         }
     }
 
-    /// Pairs of IDs: a planted run, and a second rule that also finds its signs in this run. The test below fails if a
-    /// second rule finds its signs in a planted run and the pair is not in this list. The test also fails if a listed
-    /// pair no longer occurs. In each pair, the planted cause explains the second rule's signs, or the cause's rule has
-    /// a higher tier. For example, an idle server whose rate stays flat also looks like a server with a fixed number of
-    /// workers.
+    /// Pairs of IDs: the planted bottleneck of a run, and another rule that also finds its signs in this run. The test
+    /// below fails if a second rule finds its signs in a planted run and the pair is not in this list. The test also
+    /// fails if a listed pair no longer occurs. In each pair, the planted cause explains the second rule's signs, or
+    /// the cause's rule has a higher tier. For example, an idle server whose rate stays flat also looks like a server
+    /// with a fixed number of workers.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),
         ("client-ports", "not-saturated"),

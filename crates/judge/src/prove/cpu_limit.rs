@@ -24,7 +24,7 @@ pub(super) enum CountEffect {
     Open,
     /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
-    /// Throughput did not fall. The server still had as many CPUs as it uses.
+    /// Throughput did not fall. The remaining CPUs were still as many as the server uses.
     Enough,
     /// Throughput hardly fell, although the server had fewer CPUs than it uses.
     Unchanged,
@@ -48,7 +48,7 @@ pub(super) struct CpuSigns {
     pub(super) count: CountEffect,
     /// True if most requests wait for a lock, and the thread that holds this lock computes.
     pub(super) lock: bool,
-    /// True if much of the CPU time may be that of threads that spin while they wait for a lock.
+    /// True if much of the CPU time may belong to threads that spin while they wait for a lock.
     pub(super) spins: bool,
 }
 
@@ -104,7 +104,8 @@ impl CpuSigns {
     pub(super) fn limit(&self) -> CpuLimit {
         let share = self.used / self.allowed.max(1e-9);
         match self.count {
-            // Fewer CPUs than the server uses suffice, so most CPU time beyond that of one thread is no work.
+            // Throughput did not need all the CPUs that the server uses, so most CPU time beyond that of one thread was
+            // no useful work.
             CountEffect::Unchanged if self.used >= SEVERAL_CPUS => CpuLimit::Serial { spins: true },
             CountEffect::Unchanged if self.has_one_thread() => CpuLimit::OneThread,
             CountEffect::Unchanged => CpuLimit::Serial { spins: false },
@@ -169,8 +170,8 @@ impl CpuSigns {
 /// throughput changes. Returns `None` if no experiment measured the effect of fewer CPUs.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. The
-    // same share is no bound for the effect of the number of CPUs.
+    // The share of time in which the server's threads run or wait for a CPU bounds the effect of the CPUs' speed. This
+    // bound does not apply to the effect of the number of CPUs.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();

@@ -141,7 +141,8 @@ pub(super) enum Conclusion {
     Excluded,
     /// Another resource explains most of the throughput.
     Overtaken,
-    /// The CPU's speed limits throughput, but by another kind of limit than the verdict names.
+    /// The CPU's speed limits throughput, but the verdict names the wrong kind of CPU limit (such as one full thread
+    /// instead of all CPUs).
     OtherKind,
     /// A larger load raised throughput, so nothing was saturated, contrary to the verdict.
     LoadRaised,
@@ -156,7 +157,7 @@ pub(super) enum Conclusion {
     Close,
     /// Another resource explains most of the throughput, but the counters make the verdict sure.
     AgainstCounters,
-    /// The verdict's own lever took much less of its resource than planned.
+    /// The lever on the verdict's resource took a much smaller share of this resource than planned.
     Slack,
     /// A cause other than the verdict's is observed directly, and no lever tested this cause.
     TwoCauses,

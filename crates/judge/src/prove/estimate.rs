@@ -49,7 +49,8 @@ pub struct Estimates {
 enum Known {
     /// The elasticity comes from the change of throughput.
     Regression,
-    /// The elasticity lies between 0 and this upper bound. The second value tells how the upper bound was computed.
+    /// The elasticity lies between 0 and this upper bound. The second value names the method by which the upper bound
+    /// was computed.
     AtMost(f64, ElasticityBasis),
 }
 
@@ -59,8 +60,8 @@ enum Known {
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
 /// share. The elasticity of a resource that is hardly used need not be measured. The share of the time for which
 /// threads need the resource is used as a bound if the interval of the regression is wider. If a lever took much less
-/// than planned, the elasticity counts as unknown, even if threads hardly need the resource. Whatever kept the lever's
-/// CPU thief from the CPU may also have kept the slowed threads from the CPU.
+/// than planned, the elasticity counts as unknown, even if threads hardly need the resource. If something kept the
+/// lever's CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();

@@ -34,8 +34,8 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if a rate limit that delays answers would also explain a verdict about a fixed number of workers. That
-/// is so if no counter shows the workers or their queue, or if answers come sooner at a lower rate.
+/// Returns true if a rate limit that delays answers would also explain a verdict about a fixed number of workers. A
+/// rate limit is possible if no counter shows the workers or their queue, or if answers come sooner at a lower rate.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let facts = Facts::of(run);

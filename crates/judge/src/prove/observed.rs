@@ -39,14 +39,14 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Option<&'a Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A full listen queue drops connects, so it is a limit itself, and no sign of too few workers. A queue that may
-        // wait for the accept itself is no such sign either.
+        // A full listen queue drops connects, so it is a limit itself, and no sign of too few workers. Connections that
+        // may wait only for the server's accept call are no sign of too few workers, either.
         "listen.queue" => {
             let is_full = evidence.value.zip(evidence.limit).is_some_and(|(queue, limit)| queue >= limit);
             !is_full && !server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref())
         }
-        // The verdict may rest on another sign of a full link than the bytes. A link that carries much less than its
-        // rate is then not seen to be full.
+        // The verdict may rest on other signs of a full link than the number of bytes. If the bytes are far below the
+        // link's rate, they do not show directly that the link is full.
         "medium.bytes" | "interface.tx_bytes" | "interface.rx_bytes" => {
             evidence.value.zip(evidence.limit).is_some_and(|(used, rate)| is_full_link(used / rate))
         }
@@ -55,15 +55,15 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns true if children or connections were counted that equal the number of requests handled at a time. Threads
-/// that ran need not be workers, so their number alone shows nothing directly.
+/// Returns true if a count of children or connections equals the number of requests handled at a time. Threads that ran
+/// need not be workers, so their number alone shows nothing directly.
 pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {
     !verdict.counted.iter().all(places::is_threads)
 }
 
-/// Returns true if the verdict counts only threads, and children of the server that read all requests at once. A child
-/// that handles one request at a time leaves the others unread or unaccepted. Returns false if no counter shows the
-/// requests that wait.
+/// Returns true if the verdict names only threads or child processes of the server as workers, and no request waits
+/// unread or unaccepted. A child that handles one request at a time leaves the other requests unread or unaccepted.
+/// Returns false if no counter shows the requests that wait.
 fn are_requests_read_at_once(facts: &Facts<'_>, verdict: &Bottleneck) -> bool {
     let views: Vec<View<'_>> = facts.loaded().filter_map(server_of).collect();
     let waits = |id| views.iter().filter_map(|view| view.value(id)).reduce(f64::max).is_none_or(|most| most >= 1.0);
@@ -142,8 +142,8 @@ mod tests {
         assert_eq!((seen(0.0, "connections"), seen(60.0, "threads")), (Observed::Agrees, Observed::Nothing));
     }
 
-    /// A router between the hosts queues the packets, as for a slow uplink. The interfaces of both hosts are nearly idle,
-    /// so the bytes that they carried show no full link.
+    /// A router between the hosts queues the packets, as a router in front of a slow uplink does. The interfaces of
+    /// both hosts are nearly idle, so the bytes that they carried show no full link.
     #[test]
     fn a_link_that_carries_little_is_not_seen_to_be_full() {
         let mut run = PlantedRun::new(5000.0, 200.0)

@@ -107,7 +107,7 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
 
 /// Returns the verdict that each source address has its own limit, because more addresses raised throughput. The server
 /// may limit each address on purpose. A server with several backends or processes may instead choose one of them by the
-/// source address (session affinity), and the experiment does not tell the two apart.
+/// source address (session affinity), and the experiment cannot distinguish a deliberate limit from session affinity.
 pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
     let is_limit = delayed_answers(facts).is_some() || is_one_process(facts);
     let confidence = if is_limit { SUPPORTED } else { LIKELY };

@@ -20,8 +20,8 @@ use crate::thresholds::{BUSIEST, SKEWED};
 use stats::Sample;
 use stats::student::t95;
 
-/// ID of the lever that raises the offered rate by a factor. This lever's speed is 1 divided by the factor of the
-/// offered rate.
+/// ID of the lever that raises the offered rate by a factor. The estimate counts 1 divided by this factor as the speed
+/// that the lever causes.
 pub const RATE: &str = "rate";
 /// Number of slots in each block in which all levers are off. In addition, each block has one slot for each lever.
 const FREE: usize = 2;

@@ -81,8 +81,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts, &worst, text)
 }
 
-/// Describes the cause for which requests queue inside the server, from samples of its threads. A server whose workers
-/// are all busy accepts no connections, so a longer queue would not help.
+/// Describes why requests queue inside the server, from samples of the server's threads. A server whose workers are all
+/// busy accepts no connections, so a longer queue would not help.
 fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let finding = waits::busy_workers(&facts.waits, view)?;
     Some(format!("connects wait because of a cause inside the server: {}", finding.sentence))
@@ -106,9 +106,9 @@ fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Returns true if a listener that accepts slowly looks the same as workers that are all busy. Samples of the threads
-/// tell a slow listener from busy workers. If each request has a connection of its own, both drop connects, and only a
-/// sweep tells them apart. If clients keep their connections, a queue that is full in the whole window shows that the
-/// server holds the connections that it accepted, for many requests each.
+/// tell a slow listener from busy workers. If each request has a connection of its own, connects are dropped in both
+/// cases, and only a sweep shows which case applies. If clients keep their connections and the queue is full in the
+/// whole window, the workers are busy: each accepted connection occupies the server for many requests.
 fn may_be_busy(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let looks_the_same = match keeps_connections(view.trial) {
         true => always_full(view).is_some(),

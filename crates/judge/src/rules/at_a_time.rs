@@ -1,6 +1,6 @@
-//! Limits of requests at a time that would refuse the same requests as a limit of requests per second. A server with
-//! few workers and a bounded queue refuses what finds its queue full. The rate of its good answers is as constant as
-//! that of a rate limit.
+//! Limits on the number of requests at a time, whose refusals look like those of a limit on requests per second. A
+//! server with few workers and a bounded queue refuses the requests that arrive while its queue is full. The rate of
+//! the good answers of such a server is as constant as with a rate limit.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -29,8 +29,8 @@ impl From<String> for AtATime {
     }
 }
 
-/// Describes a limit of requests at a time that would refuse the same requests as a limit of requests per second.
-/// Returns `None` if the limit is one of requests per second.
+/// Describes a limit on requests at a time, whose refusals look like those of a limit on requests per second. Returns
+/// `None` if no sign of a limit on requests at a time was found.
 pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
     pool(facts)
         .map(AtATime::from)
@@ -38,8 +38,9 @@ pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
         .or_else(|| good_at_a_time(&facts.refusals).map(AtATime::from))
 }
 
-/// Returns advice on a server that may refuse what its queue cannot hold: the next step tells its workers from a rate
-/// limit. Returns `None` if no such queue was seen, or if the status of the refusals names a rate limit.
+/// Returns advice on a server that may refuse requests because its queue is full: a next step that shows whether too
+/// few workers or a rate limit is the cause. Returns `None` if no queue was seen, or if the status of the refusals
+/// names a rate limit.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     let refuses = facts.loaded().any(|trial| refused(trial) >= REFUSED) && !facts.refusals.is_named;
     let number = queue(facts).filter(|_| refuses).map(|_| number(facts))?;
@@ -86,7 +87,8 @@ fn queue(facts: &Facts<'_>) -> Option<AtATime> {
 
 /// Returns the step with the most clients that reached the limit without refusals, although its requests waited. Also
 /// returns the response time with the fewest clients, microseconds. A limit of requests per second without a queue
-/// refuses such requests. A limit that delays answers first is told by its quick answers at a lower rate.
+/// would have refused some of these requests. A limit that delays answers before it refuses any is recognized by quick
+/// answers at a lower rate.
 fn waited<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let r1_us = facts.unloaded.filter(|one| refused(one) < REFUSED).and_then(r1_us)?;
     let is_at_limit = |t: &&'a Trial| refused(t) < REFUSED && facts.refusals.is_near_middle(good(t));
@@ -130,8 +132,8 @@ mod tests {
     }
 
     /// Passenger (six processes and a queue of 100), HAProxy with `maxconn` and `timeout queue`, and Envoy with
-    /// `max_pending_requests` refuse with status 503 what their queue cannot hold. An earlier version of loadline said
-    /// "limits the rate on purpose, 95 %" about such a server with four workers.
+    /// `max_pending_requests` refuse the requests that do not fit into their queue, with status 503. An earlier version
+    /// of loadline said "limits the rate on purpose, 95 %" about such a server with four workers.
     #[test]
     fn workers_with_a_bounded_queue_may_refuse_what_the_queue_cannot_hold() {
         let b = refuses_beyond_24(20_000.0).verdict();
@@ -153,7 +155,8 @@ mod tests {
     }
 
     /// nginx with `limit_req burst=23` delays 23 requests before it refuses any. One client without pauses waits for
-    /// the limit's gap, and a lower rate is answered at once, so the queue belongs to a rate limit.
+    /// the gap that the limit leaves between requests, but requests at a lower rate are answered at once, so the queue
+    /// belongs to a rate limit.
     #[test]
     fn a_rate_limit_with_a_queue_of_its_own_stays_a_rate_limit() {
         let b = refuses_beyond_24(5000.0).change(quick_below_190).verdict();

@@ -45,7 +45,7 @@ pub(crate) use network_medium::{carried, is_full_link, medium_bytes, medium_use,
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
 
-/// All rules. If several results are equally probable, the first rule in this table wins.
+/// All rules of the verdict. If several results are equally probable, the first rule in this table wins.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

@@ -322,9 +322,9 @@ mod tests {
         assert_eq!(b.id, "accept-queue", "{b:#?}");
     }
 
-    /// Four workers of a server handle each request for 20 ms, behind a radio link that loses 3 % of the segments. A lost
-    /// segment delays one request, so more connections would bring more. If the workers cannot send their answers, they
-    /// read no further request, and the losses may cause the queue.
+    /// Four workers of a server handle each request for 20 ms, behind a radio link that loses 3 % of the segments. A
+    /// lost segment delays one request, so more connections would complete more requests. If the workers cannot send
+    /// their answers, they read no further request, and the losses may cause the queue.
     #[test]
     fn requests_that_wait_unread_at_the_server_passed_the_network() {
         let behind_losses = |unsent: f64| {

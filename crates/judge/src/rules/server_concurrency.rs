@@ -111,12 +111,13 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     of_upstreams.retain(|line| !evidence.contains(line));
     evidence.extend(of_upstreams);
     evidence.extend(filled_cpus(facts, &view));
-    // The sentence names the full upstream, so the verdict is no surer than this upstream's limit.
+    // The verdict's sentence names the full upstream, so the verdict is at most as sure as the limit of this upstream.
     let most = upstreams::awaited::chance(facts).map_or(SUREST, |chance| chance.min(SUREST));
     Ok(Verdict::Binds { confidence: confidence.min(most), sentence, evidence })
 }
 
-/// Checks that the answers do not wait for the generator to read them. Such a generator is slower than the server.
+/// Checks that the answers do not wait for the generator to read them. If answers wait for the generator, the generator
+/// is slower than the server.
 fn waits_for_the_generator(facts: &Facts<'_>) -> Result<(), Verdict> {
     match Waiting::of(facts).filter(|waiting| !facts.shared() && waiting.at_client()) {
         Some(waiting) => Err(Verdict::RuledOut(format!(
@@ -287,8 +288,8 @@ mod tests {
         assert!(fixed.confidence <= 0.5, "{fixed:#?}");
     }
 
-    /// The rate no longer grows and the CPUs are mostly idle. But no queue is seen at the server, so something else may
-    /// limit the rate.
+    /// The rate no longer grows and the CPUs are mostly idle. However, no queue is seen at the server, so something
+    /// other than the server may limit the rate.
     #[test]
     fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
         let b = PlantedRun::new(20_000.0, 300.0).shared().verdict();
@@ -311,7 +312,8 @@ mod tests {
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// A single load shows no plateau. But if most requests of this load wait for one lock, this lock limits the rate.
+    /// A single load shows no plateau. However, if most requests of the single load wait for one lock, this lock limits
+    /// the rate.
     #[test]
     fn a_lock_limits_a_single_load() {
         let one_load = |is_sampled: bool| {
@@ -333,8 +335,8 @@ mod tests {
         assert!(seen.sentence.starts_with(wait) && seen.sentence.contains("the server completes"), "{seen:#?}");
     }
 
-    /// The only client of the first step waited for a CPU, so its response time is no service time. But threads that
-    /// wait for a lock show a queue. Only the number of requests handled at a time stays unknown.
+    /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait
+    /// for a lock nevertheless show a queue. Only the number of requests handled at a time stays unknown.
     #[test]
     fn a_queue_that_was_seen_needs_no_service_time() {
         let slow_alone = |is_sampled: bool| {

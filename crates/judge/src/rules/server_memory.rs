@@ -94,8 +94,8 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
 
 /// Returns the confidence that a control group at its memory limit slows the server. The server's own processes must
 /// wait for pages. The pressure counter covers the whole host, so it counts only if threads of the server sleep for a
-/// disk at the same time. A thread that writes pages back, reads them again or is throttled sleeps like that. If these
-/// sleeps are unknown, another program may be short of memory, and cached files fill the control group.
+/// disk at the same time. A thread that writes pages back, reads pages again or is throttled sleeps in the same state.
+/// If these sleeps are unknown, another program may be short of memory, and cached files fill the control group.
 fn of_group(view: &View<'_>) -> f64 {
     let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
     match threads_wait(view, &view.side.instance_filter()) {

@@ -212,8 +212,8 @@ mod tests {
     }
 
     /// An earlier version of loadline said "limits the rate on purpose, 95 %" about Varnish in front of a backend with
-    /// at most 30 connections. A rate limit is still possible, because the number of open connections would be equal
-    /// under a rate limit.
+    /// at most 30 connections. A rate limit is still possible, because the number of open connections would be the same
+    /// with a rate limit.
     #[test]
     fn a_full_pool_of_connections_that_refuses_is_a_guess() {
         let with_connections = |count: f64| {

@@ -29,15 +29,16 @@ fn candidates<'a>(facts: &Facts<'a>, kind: ErrorKind) -> Vec<&'a Trial> {
     facts.focus().into_iter().chain(further).collect()
 }
 
-/// Returns true if an open loop offered more than the server completes, by the sweep alone, and completed no more. At
-/// such a rate, requests pile up and need ever more connections, so a lack of connections is a symptom of the overload.
+/// Returns true if an open loop offered more than the highest rate of the sweep, but completed no more than this rate.
+/// Beyond the server's capacity, requests pile up and need ever more connections, so a lack of connections is a symptom
+/// of the overload.
 fn is_beyond(facts: &Facts<'_>, trial: &Trial) -> bool {
     let is_flat = matches!(plateau(&facts.sweep, &[], facts.decisive), Plateau::Flat { .. });
     let more_than = |most: f64| trial.rates.offered_rate > most && good(trial) <= (1.0 + FLAT) * most;
     is_flat && !closed(trial) && facts.x_max().is_some_and(more_than)
 }
 
-/// Says that connects failed only at an offered rate beyond the server's highest rate.
+/// Returns a sentence that says that connects failed only at an offered rate beyond the server's highest rate.
 fn only_beyond(facts: &Facts<'_>, overload: &Trial, failed: u64, thing: &str) -> String {
     format!(
         "{} of {} connects failed for lack of a {thing}, but only at an offered {}: before that, the server stopped at {}",

@@ -3,8 +3,8 @@
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
 //! congestion control with pacing (BBR) spreads the packets of a window over the round trip. Neither `rwnd_limited` nor
-//! `sndbuf_limited` includes the gaps between paced packets. With pacing, the kernel reports 24 to 50 % for a transfer
-//! that only the window limits.
+//! `sndbuf_limited` includes the gaps between paced packets. With pacing, the kernel reports that the sender waited 24
+//! to 50 % of the time, although only the window limits the transfer.
 //!
 //! The counters of the kernel therefore only show which sender to examine. The verdict on a TCP window depends on two
 //! other figures. One figure is the bytes per round trip, divided by the TCP window. Another figure is the share of a

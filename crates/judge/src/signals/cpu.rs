@@ -52,10 +52,10 @@ pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
-/// Returns the greatest probability of a full thread or CPU whose use without this load is not known. Throughput that
-/// stopped growing shows a limit, and so does a missed objective. If a run shows neither a plateau nor a missed
-/// objective, only messages that wait unread at the server show a limit. If client and server share CPUs, unread
-/// messages are no evidence.
+/// Returns the maximum probability that a thread or CPU counts as full if its use without this load is not known.
+/// Throughput that stopped growing shows a limit, and so does a missed objective. If a run shows neither a plateau nor
+/// a missed objective, only messages that wait unread at the server show a limit. If client and server share CPUs,
+/// unread messages are no evidence.
 fn most_if_unseen(facts: &Facts<'_>) -> f64 {
     if facts.limited() {
         return 1.0;
@@ -123,17 +123,19 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) shift: f64,
     workers: Vec<Task>,
     lighter: LighterLoads<'a>,
-    /// Probability that the server left its CPUs time under lighter loads; absent if this is not known.
+    /// Probability that the server's CPUs had idle time under lighter loads; absent if unknown.
     pub(crate) had_room: Option<f64>,
-    /// Greatest probability of a full thread or CPU if no lighter load shows its use without this load.
+    /// Maximum probability that a thread or CPU counts as full if no lighter load shows its use without this load.
     unseen_most: f64,
-    /// Greatest probability of a full thread. Below 1 if so few requests were in progress that none had to wait.
+    /// Maximum probability that a thread counts as full. Below 1 if so few requests were in progress that none had to
+    /// wait.
     uncrowded_most: f64,
     /// Probability that the server's CPUs were mostly busy in each trial near the highest rate.
     busy_in_each: f64,
     /// Probability that a thread of the server mostly ran or waited for a CPU in each trial near the highest rate.
     thread_in_each: f64,
-    /// How many times as much CPU time a request costs as with the fewest clients, if threads may spin: see [`spins`].
+    /// CPU time per request, divided by the CPU time per request with the fewest clients, if threads may spin: see
+    /// [`spins`].
     pub(crate) spins: Option<f64>,
 }
 
@@ -158,11 +160,10 @@ fn most_wanted(view: &View<'_>) -> Option<f64> {
     view.workers().iter().map(wants).reduce(f64::max)
 }
 
-/// Returns how many times as much CPU time a request costs in the view as with the fewest clients, if this is so much
-/// that threads may spin while they wait for a lock, or that other work may run. At the cost with the fewest clients,
-/// the rate of the view would need less than half of the server's CPUs. The server uses at least half of them. Requests
-/// on neighbouring hyper-threads slow each other down, too, but to no less than half of the speed. Returns `None` for a
-/// smaller growth of the cost.
+/// Returns the CPU time per request in the view, divided by the CPU time per request with the fewest clients. Returns
+/// `None` unless this ratio is so large that threads may spin while they wait for a lock, or that other work may run:
+/// the server uses at least half of its CPUs, but with the smaller CPU time per request, it would use less than half.
+/// Requests on neighbouring hyper-threads slow each other down, too, but to no less than half of the speed.
 pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f64)) -> Option<f64> {
     let one = facts.unloaded.filter(|one| !std::ptr::eq(*one, view.trial))?;
     let each_s = ratio(server_of(one)?.cpu_used()?, positive(good(one))?)?;
@@ -238,8 +239,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns words for the end of a sentence about a full thread or CPU. The words say that the CPU use without load
-    /// was not read. They are empty unless this lack lowers `full`, the probability that the load fills the thread or
-    /// CPU.
+    /// was not read. The text is empty unless the unknown CPU use lowers `full`, the probability that the load fills
+    /// the thread or CPU.
     pub(crate) fn unseen_words(&self, full: f64, had_room: Option<f64>) -> &'static str {
         match had_room.is_none() && self.unseen_most < SUREST && full >= self.unseen_most {
             true => "; less sure because its CPU use without load was not read",

@@ -15,7 +15,7 @@ pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     super::full(&facts.upstreams).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the probability that the nearest upstream at a limit is really limited by it. Returns `None` if no upstream is
+/// Returns the probability that the limit of the nearest upstream at a limit is real. Returns `None` if no upstream is
 /// at a limit.
 pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
     let full = facts.upstreams.iter().position(|load| load.limit.is_some())?;
@@ -139,8 +139,8 @@ mod tests {
         assert!(verdict.sentence.contains("about 1 request at a time"), "{verdict:#?}");
     }
 
-    /// A server with one worker waits for a busy thread. The thread may be an event loop such as that of node, or one
-    /// of many threads such as those of a Java server, which would serve further requests.
+    /// A server with one worker waits for a busy thread. The thread may be an event loop, as in Node.js. It may also be
+    /// one of many threads, as in a Java server, whose other threads would serve further requests.
     #[test]
     fn a_busy_thread_behind_one_worker_is_named_with_the_worker() {
         let one = before(one_at_a_time(), &["node:300"], [1.0, 0.98], |_, p| p.x / 50.0 * 0.97).verdict();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     /// This case occurs with one synchronous worker, such as gunicorn's default, before a parallel upstream in Go or
-    /// Java that computes for 95 % of each request. The upstream's threads use one CPU in sum, because they never get
+    /// Java that computes for 95 % of each request. The upstream's threads together use one CPU, because they never get
     /// more than one request at a time.
     #[test]
     fn a_parallel_upstream_that_gets_one_request_at_a_time_has_no_lock() {
@@ -170,7 +170,7 @@ mod tests {
         assert!(many.serial && names_the_upstream(&many), "sixty requests take turns: {many:#?}");
     }
 
-    /// Four threads of a parallel upstream use 0.97 CPUs in sum.
+    /// Four threads of a parallel upstream together use 0.97 CPUs.
     #[test]
     fn a_parallel_upstream_that_uses_about_one_cpu_has_no_lock() {
         for unread in [0.0, 60.0] {

@@ -62,7 +62,7 @@ impl Work<'_, '_> {
         self.view.cpu_allowed_of(&busy(self.processes))
     }
 
-    /// Returns the share of the CPUs that the upstream may use for which it ran, 0 to 1.
+    /// Returns the CPU use of the upstream, divided by the number of CPUs that the upstream may use, 0 to 1.
     fn share(&self) -> Option<f64> {
         self.cpus().and_then(|cpus| ratio(self.used(), cpus))
     }

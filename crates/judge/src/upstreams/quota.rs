@@ -53,8 +53,8 @@ impl Quota {
     }
 }
 
-/// Describes the use of an upstream's quota in words. A quota that is used up may never run out: a runtime that starts
-/// one thread for each CPU of its quota cannot use more.
+/// Describes the use of an upstream's quota in words. An upstream may use its whole quota without ever being throttled:
+/// a runtime that starts one thread for each CPU of its quota cannot use more.
 pub(super) fn words(load: &UpstreamLoad) -> String {
     let size = load.cpu_quota.map_or_else(String::new, |cpus| format!(" of {} CPUs", figure(cpus)));
     if let Some(share) = load.throttled.filter(|share| *share >= THROTTLED) {

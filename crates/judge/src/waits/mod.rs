@@ -2,8 +2,8 @@
 //!
 //! Threads that wait for a lock work on requests. Idle threads of a pool also wait for one futex (the futex of their
 //! work queue), but they handle no request. [`requests`] compares two numbers to distinguish threads with a request
-//! from threads without one. These numbers are the requests that were read but not answered, and the threads that are
-//! active or wait.
+//! from threads without one. One number counts the requests that were read but not answered, and the other counts the
+//! threads that are active or wait.
 //!
 //! If the number of requests is unknown, a lock of the program itself is considered only if this lock is a mutex that
 //! stores its owner. The owner that the mutex stores must also be active.
@@ -70,8 +70,8 @@ fn is_queue(finding: &WaitFinding) -> bool {
 }
 
 /// Returns the first cause that keeps all workers of the server itself busy, so that the server accepts no connections.
-/// A lock counts only if nearly all threads wait for it. The thread that accepts is then one of the waiting threads, or
-/// finds no free thread for a new connection.
+/// A lock counts only if nearly all threads wait for it. If nearly all threads wait, the thread that accepts
+/// connections waits, too, or finds no free thread for a new connection.
 pub(crate) fn busy_workers<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     own_queue(findings, server).filter(|finding| match finding.cause {
         WaitCause::WorkerPool | WaitCause::BlockingCall => true,
@@ -127,13 +127,13 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));
-    // The causes inside the database explain the threads that wait for its replies.
+    // The causes inside the database explain why threads wait for the database's replies.
     if !inside.is_empty() {
         found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));
     }
     found.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     inside.sort_by(|a, b| b.threads.total_cmp(&a.threads));
-    // Threads of the server wait for the database, so causes inside the database come first.
+    // Causes inside the database come first, because they explain why threads of the server wait for the database.
     found.splice(0..0, inside);
     for finding in &mut found {
         finding.sentence = sentence::sentence(finding);

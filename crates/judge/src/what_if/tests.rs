@@ -4,7 +4,7 @@ use super::model::{Model, ServerCpu};
 use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
-/// Makes a run that reaches 200 requests per second. One thread is full, at 5 ms per request, and CPUs are left.
+/// Makes a run that reaches 200 requests per second. One thread is full, at 5 ms per request, while some CPUs are idle.
 pub(super) fn planted() -> Run {
     let mut run = PlantedRun::new(20_000.0, 200.0).run();
     crate::judge(&mut run);
@@ -134,8 +134,8 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }
 
-/// Each limit and each point of the curve lies within its interval. An answer for 100 CPUs warns that it is an
-/// extrapolation.
+/// Each limit and each point of the curve lies within its interval. A prediction for 100 CPUs contains a warning that
+/// the prediction is an extrapolation.
 #[test]
 fn each_figure_has_an_interval_and_what_is_far_is_said() {
     let planted = full();

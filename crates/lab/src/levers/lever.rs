@@ -29,10 +29,11 @@ pub enum Pull {
     },
     /// The generator's open loop changes its request rate in short time slots of one load.
     Offered,
-    /// A second load, with the lever, takes turns with the plain load. The error says why no load with the lever is
-    /// possible.
+    /// Measurements of the plain load and of a second load with the lever alternate. The error says why no load with
+    /// the lever is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
-    /// The plain load is measured in turns, and a setting of the server is changed in half of the turns.
+    /// The plain load is measured several times in a row, and a setting of the server is changed in half of these
+    /// measurements.
     TurnsWithChange {
         /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,

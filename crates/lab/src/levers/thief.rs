@@ -2,11 +2,11 @@
 //!
 //! In the other time slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
 //! The thread switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an
-//! earlier version of the thief, the threads woke up only while the lever was on. In the earlier version of the thief,
-//! the cost of the thread switches looked like a part of the stolen time. The elasticities of nginx and its generator
-//! (changes of throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in all time
-//! slots, the elasticities of nginx and its generator add up to 1.08. The sums of elasticities 1.16 and 1.08 are
-//! medians of five experiments with each version of the thief, in alternation.
+//! earlier version of the thief, the threads woke up only while the lever was on. With this earlier version of the
+//! thief, the cost of the thread switches looked like a part of the stolen time. The elasticities of nginx and its
+//! generator (changes of throughput relative to changes of CPU speed) added up to 1.16 instead of 1. With wake-ups in
+//! all time slots, the elasticities of nginx and its generator add up to 1.08. The sums of elasticities 1.16 and 1.08
+//! are medians of five experiments with each version of the thief, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). The
@@ -144,7 +144,7 @@ impl Theft {
         self.share() * self.room / self.slot_clock.plan.cpus.len().max(1) as f64
     }
 
-    /// Uses a CPU for a share of each turn. With a share of 0, only wakes up once per turn.
+    /// Uses a CPU for a share of each turn. If the share is 0, the thread only wakes up once per turn.
     fn turns(&self, begin_ns: u64, end_ns: u64, share: f64) {
         let length_ns = self.slot_clock.plan.turn_ns.max(TURN_NS.0);
         let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));

@@ -52,7 +52,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Runs the exchange. Returns true if the status was unexpected.
+    /// Performs the handshake, sends the request and waits for the answer. Returns true if the status was unexpected.
     pub(super) fn run(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
         self.handshakes = u64::from(!session.ready());
         let outcome = self.talk(session);

@@ -51,7 +51,8 @@ const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict (the named bottleneck) with `connections` connections, in about `seconds` seconds. If a lever
-/// cannot be used, the run's `proof` gives the reason. The result of the experiment is judged at the end of the run.
+/// cannot be used, the run's `proof` gives the reason. The crate `judge` judges the result of the experiment at the end
+/// of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);

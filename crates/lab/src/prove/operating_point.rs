@@ -8,7 +8,7 @@ use crate::TargetSetup;
 /// Preferred minimum number of connections of an experiment. With fewer connections, one late wake-up makes the server
 /// idle.
 const MIN_CONNECTIONS: u32 = 8;
-/// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four times the
+/// Minimum time, seconds, that a server must need to complete all requests in flight. The value is four times the
 /// shortest piece of time that a lever takes from a CPU. While a lever takes its shortest piece of CPU time from one
 /// side (generator or server), the other side therefore stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
@@ -111,12 +111,12 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(most_served(run))).unwrap_or(few)
     }
 
-    /// Returns an untested load with [`MIN_CONNECTIONS`], or with as many connections as are allowed. Returns `None`
-    /// unless the sweep (the search over numbers of connections) showed a similar rate with more connections. One
-    /// client may saturate a slow server: the sweep still doubles the clients twice, sees no gain, and ends. With one
-    /// request in flight, slower CPUs affect a server with parallel threads in the same way as a server that handles
-    /// one request at a time. An experiment with one request in flight could therefore not distinguish servers with
-    /// parallel threads from servers with a single thread.
+    /// Returns a load that the run has not tested, with [`MIN_CONNECTIONS`] connections, or with fewer if fewer are
+    /// allowed. Returns `None` unless the sweep (the search over numbers of connections) showed a similar rate with
+    /// more connections. One client may saturate a slow server: the sweep still doubles the clients twice, sees no
+    /// gain, and ends. With one request in flight, slower CPUs affect a server with parallel threads in the same way as
+    /// a server that handles one request at a time. An experiment with one request in flight could therefore not
+    /// distinguish servers with parallel threads from servers with a single thread.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));

@@ -17,7 +17,8 @@ const BLOCK: usize = 8;
 /// Number of time slots at the end in which the experiment slows nothing. The time slots at the end show whether
 /// throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Maximum number of time slots. If there is more time, the time slots become longer.
+/// Maximum number of time slots. If there is time for more, the experiment makes the time slots longer instead of
+/// adding more.
 const MAX_SLOTS: u32 = 800;
 /// Shortest time slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
@@ -39,8 +40,8 @@ pub(super) struct Density {
     longest_s: f64,
     /// Maximum share of a time slot to leave out at its start.
     settle: f64,
-    /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more than
-    /// this number, the time slots become longer instead.
+    /// Preferred number of time slots if time is short and the levers do not need more. If there is time for more time
+    /// slots than this, the experiment makes the time slots longer instead of adding more.
     preferred: u32,
 }
 
@@ -53,10 +54,10 @@ const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
 /// Requirements for a server that completes few requests per second. A request that spans two time slots is counted as
 /// a fraction in each time slot, so a few completions per time slot are enough. The evaluation leaves out only a small
-/// part at the start of a time slot. A request that spans two time slots weakens the effect at the end of a time slot,
-/// too. In a simulation, a full CPU handles one request of 0.1 s at a time, and the dose is one half. The measured
-/// elasticity is 0.82 if the evaluation leaves out half of a time slot of three requests, and 0.86 if it leaves out a
-/// fifth.
+/// part at the start of a time slot. A request that spans two time slots also weakens the measured effect at the end of
+/// a time slot, so leaving out more of the start would not help. In a simulation, a full CPU handles one request of 0.1
+/// s at a time, and the dose is one half. The measured elasticity is 0.82 if the evaluation leaves out half of a time
+/// slot of three requests, and 0.86 if it leaves out a fifth.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.

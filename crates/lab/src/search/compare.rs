@@ -42,13 +42,14 @@ pub struct InTurnsPlan {
 /// Choice between measuring two servers in turns and at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
-    /// Measures at the same time, if both servers and both generators can have cores of their own, and both servers can
-    /// be moved to other CPUs. Measures in turns, if cores are lacking or a server cannot be moved.
+    /// Measures both servers at the same time, if both servers and both generators can have cores of their own, and
+    /// both servers can be moved to other CPUs. Measures the servers in turns, if cores are lacking or a server cannot
+    /// be moved.
     #[default]
     Auto,
-    /// Measures at the same time, even if servers and generators share CPUs.
+    /// Measures both servers at the same time, even if servers and generators share CPUs.
     Always,
-    /// Always measures in turns.
+    /// Always measures the two servers in turns.
     Never,
 }
 

@@ -185,8 +185,8 @@ impl Finder {
         let search_left_s = left_s - (self.budget.end_s() - self.budget.search_until_s());
         let within = |seconds: f64| length.within(seconds, least_s.min(length.measure_s));
         let in_time = length.whole_s() <= search_left_s;
-        // As long as no rate has failed, or only one rate was tried, another rate in the last step shows more than an
-        // overload would: "below 12,000/s" says less than "10,000 to 12,000/s".
+        // As long as no rate has failed, or only one rate was tried, the last step tries another rate instead of an
+        // overload: "10,000 to 12,000/s" says more than "below 12,000/s".
         let is_last = !in_time && left_s >= least_s;
         let searches = in_time || is_last && search.needs_another_rate();
         let (overload, length) = (within(left_s), within(if in_time { search_left_s } else { left_s }));
@@ -196,7 +196,8 @@ impl Finder {
         }
         if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
-            // At a higher rate, requests would only wait for the load's own connections, so the search ends.
+            // The load has too few connections for a higher rate, at which requests would only wait for a free
+            // connection, so the search ends.
             if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
                 return Ok(Phase::Done);
             }

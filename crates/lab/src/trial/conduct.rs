@@ -2,9 +2,9 @@
 //! steady, measure, drain, and merge the results. Observers sample counters at the start and end of the measurement.
 //! The agents of the preceding load test take part again.
 //!
-//! Times of a load test count from the moment at which its agents begin to send. The recorded samples of client and
-//! server, and the agents' progress reports, have the same zero point of time. All recordings of a load test have a
-//! common zero point of time, so they show which samples belong to the measurement.
+//! Times of a load test count from the moment at which its agents begin to send. The samples of client and server and
+//! the agents' progress reports count their times from this common moment, so the times show which samples belong to
+//! the measurement.
 
 use std::collections::BTreeMap;
 use std::path::Path;

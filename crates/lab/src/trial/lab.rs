@@ -37,8 +37,7 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Counts of requests made outside of load tests. The next kept load test also counts requests made outside of load
-    /// tests.
+    /// Counts of requests made outside of load tests. The next load test that is stored adds these counts to its own.
     single: Tally,
     host_watch: Option<HostWatch>,
     /// Generators of the last load test, which wait for another task.
@@ -301,8 +300,8 @@ impl<'w> Lab<'w> {
         self.save()
     }
 
-    /// Records that the server refused a single request after the last load test, as it refused all requests of that
-    /// load test.
+    /// Records that the server refused all requests of the last load test, and also a single request after this load
+    /// test.
     pub(crate) fn refuses_at_rest(&mut self) {
         let text = "a single request after the load failed, too, so the load is not the reason".to_string();
         if let Some(trial) = self.run.trials.last_mut() {

@@ -197,8 +197,8 @@ impl<'w> RunningTrial<'w> {
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
-    /// Records that agents sent no results. Loadline itself ends agents without results, so their end is not reported
-    /// as a failure of their own.
+    /// Records that some agents sent no results. Loadline itself ends agents without results, so their end is not
+    /// reported as a failure of their own.
     fn give_up(&mut self, waited: Duration) {
         let why = format!(
             "it sent no results within {:.1} s after its window, so loadline ended it; a stopped process (SIGSTOP) or a host \

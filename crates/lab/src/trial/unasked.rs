@@ -1,6 +1,6 @@
 //! Load tests in which the server sent answers without requests. In some protocols, only the order of the answers shows
-//! to which request each answer belongs. If only the order counts, an answer without a request makes all later answers
-//! on its connection belong to wrong requests.
+//! to which request each answer belongs. With these protocols, one answer without a request makes loadline assign all
+//! later answers on the connection to wrong requests.
 
 use run::Trial;
 use run::number::count;

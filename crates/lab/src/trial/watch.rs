@@ -25,8 +25,8 @@ pub trait Watch: Send {
     /// Reports progress under load, as sums over all agents' newest progress reports.
     fn tick(&mut self, _now: &Tick) {}
 
-    /// Returns true if [`Watch::progress`] is needed. If true, agents and observers also report data that only the live
-    /// view needs.
+    /// Returns true if this watch shows what [`Watch::progress`] reports. If true, agents and observers also report
+    /// data that only the live view needs.
     fn looks(&self) -> bool {
         false
     }

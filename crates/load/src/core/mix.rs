@@ -26,7 +26,7 @@ enum Selection {
     /// of the recording, the first index follows.
     Recorded(Box<[u16]>, usize),
     /// Requests in random order. Each round has all requests in a new order. The second value is the number of requests
-    /// that were taken from the shuffled list in the current round.
+    /// that the current round has already taken from the shuffled list.
     Shuffle(Box<[u16]>, usize),
 }
 

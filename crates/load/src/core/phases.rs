@@ -9,9 +9,9 @@ impl Core {
     /// Records the start of a phase that the conductor (controlling process) ordered for `at_ns`, unless this start is
     /// already recorded. Connections are not changed, because the caller may just be handling an event of a connection.
     ///
-    /// A thread that was not scheduled on a CPU reads the command late. Until then it did nothing, so the phase counts
-    /// as started at the ordered time. All agents (generator processes) therefore have the same measured window, even
-    /// if they compete for a CPU.
+    /// A thread that was not scheduled on a CPU reads the command late. The thread did nothing before it read the
+    /// command, so the phase counts as started at the ordered time. All agents (generator processes) therefore have the
+    /// same measured window, even if they compete for a CPU.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);
         if phase == Phase::Drain && self.in_flight == 0 {

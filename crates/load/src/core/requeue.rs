@@ -7,7 +7,7 @@
 //! - Requests behind a request whose connection ended without an announcement. The server may have read the first of
 //!   several pipelined requests, and then failed, so the first request counts as failed. The requests behind the oldest
 //!   one are sent again if they are idempotent (RFC 9112, section 9.3.2).
-//! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. Servers
+//! - Requests of a keep-alive race: they were sent on an idle connection that the server was just closing. A server may
 //!   close a connection after an idle time, or after some number of answers ([`crate::answers_before_close`]). A
 //!   request of a keep-alive race is sent again only if it is idempotent (RFC 9110, section 9.2.2), or if the server
 //!   has shown that it was not read. For example, an answer with status 408 shows that the server has not read the
@@ -142,13 +142,14 @@ impl Core {
         c.has_answers() && c.sent_bytes > 0 && ops.unreceived(conn) >= c.sent_bytes
     }
 
-    /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. For example,
-    /// the connection may have been reset, or closed by a server behind a proxy that had already received the requests.
+    /// Returns true if a connection may have ended in a keep-alive race, but nothing proves the race. For example, the
+    /// connection may have been reset, or closed by a server behind a proxy that had already received the requests.
     ///
-    /// A server that fails requests by closing their connections would look like a server with keep-alive races. But a
-    /// real keep-alive race needs a coincidence of a close and a request. A server with keep-alive races also closes
-    /// other connections: idle connections after the same idle time, or connections whose requests it has not received.
-    /// If busy connections end more often than chance explains, the requests on these connections count as failed.
+    /// A server that fails requests by closing their connections would look like a server with keep-alive races. A real
+    /// keep-alive race, in contrast, needs a coincidence of a close and a request. A server with keep-alive races also
+    /// closes other connections: idle connections after the same idle time, or connections whose requests it has not
+    /// received. If busy connections end more often than chance explains, the requests on these connections count as
+    /// failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);
         let is_possible = match c.idle_ns {
@@ -159,7 +160,7 @@ impl Core {
         is_possible && races < FREE_RACES + MAX_RACES_PER_IDLE_END * record.closes_without_request()
     }
 
-    /// Returns true if the server began an answer, or gave a reason for closing the connection (HTTP/2, WebSocket).
+    /// Returns true if the server began an answer, or gave a reason (HTTP/2, WebSocket) for closing the connection.
     fn server_said_why(&mut self, conn: u32) -> bool {
         let session = self.sessions.session(conn as usize);
         session.is_answering() != Some(false) || session.close_words().is_some()

@@ -145,8 +145,8 @@ impl Record {
         });
     }
 
-    /// Calls `record` with the response times of the request's class and the intended start. Also calls `record` with
-    /// the service times and the time of the send.
+    /// Calls `record` for the response times of the request's class, with the time at which the request was due. Also
+    /// calls `record` for the service times, with the time at which the request was sent.
     fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);

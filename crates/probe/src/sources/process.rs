@@ -11,8 +11,8 @@ use crate::Scope;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
 
-/// Maximum number of followed processes. For each further process, the recording contains only the reason why its
-/// counters are absent.
+/// Maximum number of followed processes. For each process beyond this number, the recording contains only the reason
+/// why the process's counters are absent.
 const MAX_PROCESSES: usize = 256;
 
 struct Processes {

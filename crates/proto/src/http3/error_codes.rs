@@ -29,7 +29,7 @@ pub(super) const INCOMPLETE: Fault = Fault::Malformed("a frame of HTTP/3 is inco
 pub(super) const CONTROL_ENDED: Fault = Fault::Malformed("the control stream of HTTP/3 ended before its connection");
 /// Fault for a second stream of a kind of which only one may exist.
 pub(super) const SECOND_STREAM: Fault = Fault::Malformed("a second control stream or QPACK stream of HTTP/3");
-/// Fault for a push. The client permits no push, because it sends no MAX_PUSH_ID.
+/// Fault for a response that the server pushes. The client permits no push, because it sends no MAX_PUSH_ID.
 pub(super) const PUSHED: Fault = Fault::Malformed("the server pushes a response, although the client permits none");
 /// Fault for settings that HTTP/3 forbids.
 pub(super) const WRONG_SETTINGS: Fault = Fault::Malformed("the SETTINGS of HTTP/3 are wrong");

@@ -10,7 +10,7 @@ fn message(kind: u8, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
     out[begin..begin + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends a Query message. `text` appends the statement.
+/// Appends a Query message. The function `text` writes the SQL statement into the message.
 pub(super) fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     message(b'Q', out, |out| {
         text(out);

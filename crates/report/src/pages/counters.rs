@@ -42,7 +42,7 @@ pub(super) fn of_window(axis: Axis, trial: &Trial) -> Axis {
     if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
 }
 
-/// Unit of the counters that are a share of time, in [`CHOSEN`].
+/// Unit that [`CHOSEN`] gives to counters that are a share of time.
 const SHARE_OF_TIME: &str = "share of the time";
 
 /// Counters that get a chart if they are ever above 0, each with the chart's title and unit. The chart of a cumulative

@@ -35,8 +35,8 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.is_none().then(|| completed(run, trial, outcome));
     let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
-    // The answer section usually contains advice. It contains none if all of these hold: the cause is unknown, the
-    // server was observed, requests succeeded, and the limit on errors was met. Then `end_of_answer` recommends a
+    // The answer section usually contains advice. The section contains no advice if the cause is unknown, the server
+    // was observed, requests succeeded, and the limit on errors was met. In this case, `end_of_answer` recommends a
     // command instead.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);

@@ -26,7 +26,7 @@ pub(super) struct Conn {
     /// True while a shutdown of the server's side is posted. The kernel looks up the file by the connection's index
     /// when the shutdown runs, so the connection must keep its index until then.
     pub(super) ending: bool,
-    /// Reason for the end of the connection, if it has ended while a shutdown is posted. The socket is closed after the
+    /// Reason why the connection has ended, if a posted shutdown has not run yet. The socket is closed after the
     /// shutdown has run.
     pub(super) over: Option<End>,
     /// Number of bytes read since the last zero-byte receive.

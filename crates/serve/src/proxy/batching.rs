@@ -33,8 +33,8 @@ const PARTS: usize = 3;
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses after which their results are evaluated.
 const TRIAL: usize = 16;
-/// Number of calls without a pause after pauses have collected too few events. This number makes pauses rare at low
-/// load: about 16 ([`TRIAL`]) in 4,000 calls.
+/// Number of calls without a pause after pauses have collected too few events. The number is so large that pauses are
+/// rare at low load: about 16 pauses ([`TRIAL`]) in 4,000 calls.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses, and for how long.

@@ -91,8 +91,8 @@ impl Constraint {
         }
     }
 
-    /// Returns the logarithm of the predicted share of late or refused requests in a window. With a limit on the mean,
-    /// returns the logarithm of the predicted mean divided by its limit.
+    /// Returns the logarithm of the predicted share of late or refused requests in a window. If the mean response time
+    /// has a limit, returns the logarithm of the predicted mean divided by this limit.
     pub(super) fn shown_ln(&self, window: &WindowObservation, line: &CapacityModel) -> f64 {
         match self.kind {
             ConstraintKind::Share { .. } => line.late_ln(window),

@@ -24,9 +24,8 @@ impl CapacityEstimate {
     }
 
     /// Returns the rate, above the capacity, at which one more window is most informative. At the returned rate, the
-    /// share of late answers is large enough to be measured well. The returned rate is too low for an overload, in
-    /// which the queue is never empty. A window in an overload would tell less about the capacity than a window at the
-    /// returned rate.
+    /// share of late answers is large enough to be measured well. The queue of the server still empties at times at the
+    /// returned rate, because a window in which the queue is never empty would tell less about the capacity.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
             ConstraintKind::Share { allowed, .. } => {

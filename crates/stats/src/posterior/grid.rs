@@ -101,7 +101,7 @@ impl Grid {
     }
 
     /// Returns the posterior distribution over the cells of the grid. `dispersions` contains, for each window, the
-    /// number of answers that are worth one draw.
+    /// number of answers that carry as much information as one independent answer.
     pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
         let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
         let mut by_speed = self.by_speed(&draws);

@@ -58,8 +58,8 @@ impl Serialiser {
         self.queued
     }
 
-    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The time does not include
-    /// frames that still wait.
+    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The returned time leaves out
+    /// the time that the frames in the queue will still need.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

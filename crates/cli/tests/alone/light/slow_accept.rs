@@ -1,7 +1,7 @@
 //! Tests of levers (temporary changes by an experiment) that change the load: keeping connections open, and more
-//! generator threads. In each test, a real server has the limit that the lever reveals. (The lever `window` needs a
-//! long round-trip time, and is tested in `live_window.rs`.) These tests need the release binary, because their results
-//! depend on the relative speeds of client and server.
+//! generator threads. Each test uses a real server with the limit that the tested lever is meant to find. (The lever
+//! `window` needs a long round-trip time, and is tested in `live_window.rs`.) These tests need the release binary,
+//! because their results depend on the relative speeds of client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -15,8 +15,8 @@ while time.thread_time() < until: pass
 
 #[test]
 fn the_path_with_five_times_the_cpu_time_costs_most() {
-    // An unoptimized build needs a long time to judge the run. An unoptimized build would have too little time left for
-    // the rounds that measure the classes of requests.
+    // An unoptimized build needs a long time to judge the run. After this long time, an unoptimized build could not
+    // measure the cost of each class of requests within its time budget.
     let (_alone, binary) = alone_with_release!("class costs");
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
         return skip("class costs", "python3 is not installed");

@@ -37,8 +37,9 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
 /// Returns the effect of a larger load on throughput. The threshold for "raised" is the minimum growth of throughput
 /// with which a sweep continues. The threshold for "unchanged" is the threshold at which a resource is excluded.
 ///
-/// If another load of the run completed more than the larger load, the server's limit is beyond both, so the effect says
-/// nothing about this limit. That happens if the sweep ended early, for example because other programs disturbed it.
+/// If another load of the run completed more than the larger load, the server's limit is beyond both, so the effect
+/// says nothing about this limit. Another load of the run may complete more if the sweep ended early, for example
+/// because other programs disturbed the sweep.
 pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());

@@ -30,7 +30,7 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
 }
 
 /// Describes the sign of a limit that delays answers, if the verdict names workers. A queue of unread requests does not
-/// tell the two apart, because a limit may stop reading.
+/// show which of the two causes applies, because a limit may also stop reading.
 pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<String> {
     delayed_answers(facts).filter(|_| verdict.id == "server-concurrency").map(|delayed| delayed.text)
 }
@@ -146,7 +146,7 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
 /// Returns a lever that probably also slowed an upstream on the server's machine, if any. The utilization of a lever's
 /// resource is normally an upper bound of the elasticity. If a lever also slows an upstream, the elasticity exceeds the
 /// utilization of the lever's resource by more than the model's error. The lever on the upstream that the server waits
-/// for can only slow another upstream besides.
+/// for slows this upstream on purpose, so only another upstream counts.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     let working = || facts.upstreams.iter().filter(|load| load.cpu_used.is_some_and(|used| used >= WORKS));

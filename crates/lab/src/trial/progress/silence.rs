@@ -27,8 +27,8 @@ impl Progress {
 
     /// Returns the longest silence of the measurement, if it lasts at least [`MIN_SILENCE_S`], requests were due, and
     /// at least [`MIN_MISSED_ANSWERS`] answers are missing. If no silence is long enough, returns a silence that fills
-    /// the measurement so far, if there is one (see [`Self::nothing`]). The number of missing answers follows from the
-    /// rate in the rest of the measurement.
+    /// the measurement so far, if there is one (see [`Self::nothing`]). The number of missing answers is computed from
+    /// the rate of answers outside of the silence.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);

@@ -56,7 +56,7 @@ pub(crate) struct SimOps {
     pub(crate) syns_ns: Vec<u64>,
     /// Number of SYNs for which the accept queue was full.
     pub(crate) dropped: u64,
-    /// Number of stalls at the start of the list that ended in the past.
+    /// Number of stalls that have already ended; they come first in the list of stalls.
     past_stalls: usize,
     /// Memory for the bytes of requests. The simulated server only counts the bytes.
     sent_bytes: Box<[u8]>,

@@ -1,8 +1,9 @@
 //! The io_uring driver. Sockets are in the ring's table of registered files, and a connect is a sequence of operations
 //! (socket, options, bind, connect). Every connection has one multishot receive, which writes into a buffer ring that
-//! all connections share. A send of a small request produces no completion. All operations of a pass are submitted by
-//! the same call that waits for completions. Under load, a wait collects several completions, but only for a limited
-//! time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
+//! all connections share. A send of a small request produces no completion. The system call that waits for completions
+//! also submits all operations that a pass of the driver's loop has queued. Under load, a wait collects several
+//! completions, but only for a limited time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3),
+//! io_uring_setup(2) (DEFER_TASKRUN).
 
 mod ops;
 #[cfg(test)]

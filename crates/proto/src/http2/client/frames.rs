@@ -136,8 +136,8 @@ impl ClientSession {
 
     /// Handles GOAWAY: the server accepts no more requests on this connection. Requests that the server did not process
     /// may be sent again on another connection. The server completes the requests that it has begun to process. If the
-    /// server processed no request at all, the connection counts as refused. A new connection to the server would
-    /// probably be refused at once, too.
+    /// server processed no request at all, the connection counts as refused. The server would probably refuse a new
+    /// connection at once, too.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;

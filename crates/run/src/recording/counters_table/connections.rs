@@ -12,8 +12,8 @@ const fn sampled(id: &'static str, unit: Unit, help: &'static str) -> CounterSpe
 }
 
 pub(super) const ROWS: &[CounterSpec] = &[
-    // Instances of listeners are `address:port`. Further sockets with an equal address (SO_REUSEPORT) are
-    // `address:port#2`, …. For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix
+    // The instance name of a listening socket is `address:port`. Further sockets with an equal address (SO_REUSEPORT)
+    // are `address:port#2`, …. For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix
     // sockets.
     c(
         "behind.connections",

@@ -12,7 +12,7 @@ const MAX_TEST_S: &str = "300";
 /// Exit status of the program `timeout` after it has killed a test.
 const TIMED_OUT: i32 = 124;
 
-/// Name of the modules whose tests measure, but whose checks hold while a few others of them run.
+/// Name of the modules whose tests measure, but whose checks hold while a few other tests of these modules run.
 const LIGHT_MODULE: &str = "light";
 
 /// A test to run.
@@ -47,7 +47,7 @@ impl Job {
         format!("{} {}", self.program, self.test)
     }
 
-    /// Returns true if the test is in a module `light`, or in a module inside of one.
+    /// Returns true if the test is in a module `light`, or in a module inside of a module `light`.
     pub(crate) fn is_in_module_light(&self) -> bool {
         self.test.rsplit("::").skip(1).any(|module| module == LIGHT_MODULE)
     }

@@ -7,7 +7,7 @@
 //! The tests of the targets after `--skip` are not run. All other tests run in three groups, one group after the other:
 //!
 //! 1. Tests that measure nothing run side by side.
-//! 2. Tests that measure, but whose checks hold while a few others of them run, run side by side, too. These are the
+//! 2. Tests that measure, but whose checks hold while a few similar tests run, also run side by side. These are the
 //!    tests of the targets after `--light`, and those of modules `light`.
 //! 3. All other tests of each TARGET measure, and run one at a time.
 //!
@@ -36,8 +36,8 @@ use pool::Workers;
 const TESTS_PER_CPU: usize = 2;
 /// Maximum number of tests of group 1 that run at the same time, per CPU, while the CPUs are partly idle.
 const MAX_TESTS_PER_CPU: usize = 4;
-/// Number of tests of group 2 that run at the same time, per CPU. With two or three per CPU, they changed each other's
-/// results: about 20 of 89 failed on two CPUs.
+/// Number of tests of group 2 that run at the same time, per CPU. With two or three tests of group 2 per CPU, the tests
+/// changed each other's results: about 20 of 89 failed on two CPUs.
 const LIGHT_TESTS_PER_CPU: usize = 1;
 
 fn main() -> ExitCode {
