@@ -6,9 +6,10 @@ use anyhow::Result;
 /// Figures that were measured for one row of the result table.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
-    /// loadline's figures, one per round.
+    /// Measured figures of loadline, one per round of the benchmark.
     pub(crate) ours: Vec<f64>,
-    /// The peer's figures, one per round; empty if the row has no peer.
+    /// Measured figures of the peer (the program that loadline is compared with), one per round; empty if the row has
+    /// no peer.
     pub(crate) peer: Vec<f64>,
     /// Unit of the figures.
     pub(crate) unit: &'static str,

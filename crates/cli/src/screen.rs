@@ -28,7 +28,7 @@ pub(crate) struct Screen {
     steps: bool,
     /// Number of lines printed so far.
     lines: Cell<usize>,
-    /// Latest step, which the progress bar shows.
+    /// Latest step of the run, which the progress bar shows.
     last: String,
     began: bool,
     bar: Option<ProgressBar>,

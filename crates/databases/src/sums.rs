@@ -57,7 +57,7 @@ pub(crate) struct Sums {
     /// Ages of row locks at the moments of the samples, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
-    /// Executed commands from the latest reading. Each reading replaces the previous reading.
+    /// Executed commands according to the latest reading of the database, which replaces the previous reading.
     pub(crate) commands: Vec<CommandSum>,
 }
 

@@ -16,7 +16,7 @@ pub enum TypesError {
     Proto {
         /// Path of the file, as the user gave it.
         path: String,
-        /// The compiler's words.
+        /// Error message of the compiler of proto files.
         why: String,
     },
     /// A file is no descriptor set.
@@ -24,7 +24,7 @@ pub enum TypesError {
     NoSet {
         /// Path of the file, as the user gave it.
         path: String,
-        /// Reason.
+        /// Reason why the file cannot be used.
         why: String,
     },
     /// Descriptors are inconsistent, or use a feature that is not supported.
@@ -38,7 +38,7 @@ pub enum TypesError {
     NoService {
         /// Name in the path of the call.
         name: String,
-        /// Suggestion, or empty.
+        /// Suggestion of a similar name; empty if there is none.
         near: String,
         /// Names of the known services.
         known: String,
@@ -50,7 +50,7 @@ pub enum TypesError {
         service: String,
         /// Name in the path of the call.
         name: String,
-        /// Suggestion, or empty.
+        /// Suggestion of a similar name; empty if no name is similar.
         near: String,
         /// Names of the service's methods.
         known: String,
@@ -62,7 +62,7 @@ pub enum TypesError {
         message: String,
         /// Which of several messages is wrong, or empty.
         place: String,
-        /// The decoder's words.
+        /// Error message of the decoder.
         why: String,
         /// Example of a message.
         example: String,
@@ -74,7 +74,7 @@ pub enum TypesError {
         found: usize,
         /// Name of the method.
         method: String,
-        /// Numbers of messages that are possible.
+        /// Numbers of messages that a call of the method may have.
         takes: &'static str,
     },
 }

@@ -4,7 +4,7 @@ use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 
 /// Maximum depth of messages inside each other in an example. A type may contain itself.
 const MAX_DEPTH: usize = 3;
-/// Maximum number of fields of an example. Further fields are left out.
+/// Maximum number of fields of an example. An example of a type with more fields leaves out the rest.
 const MAX_FIELDS: usize = 60;
 
 /// Returns an example of a message in one line. Each field has its default value, and an enumeration its first name.

@@ -1,5 +1,6 @@
 //! Types of gRPC calls. Descriptors (the descriptions of services and messages) come from proto files, from descriptor
-//! sets or from a server by reflection. With them, messages are encoded from JSON. The crate does no network I/O.
+//! sets or from a server by reflection. The crate uses these types to encode messages that the user gives as JSON. The
+//! crate does no network I/O.
 //!
 //! Descriptors from a server are untrusted. Their number and size are limited, and they are reduced to the parts that
 //! an encoding needs before the library builds types from them.

@@ -57,8 +57,9 @@ impl Group {
         Ok(Self { shared: Arc::new(Shared { version: AtomicU64::new(0), state: Mutex::default(), one }) })
     }
 
-    /// Declares interest for every present and future queue of the group. Each queue gets every event. [`Mask::NONE`]
-    /// revokes the interest in all queues. Waiting queues are woken up to apply the new declaration.
+    /// Declares interest for every present and future queue of the group. Each queue of the group gets every event of
+    /// the descriptor. [`Mask::NONE`] revokes the interest in all queues. Waiting queues are woken up to apply the new
+    /// declaration.
     pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let now = state(fd)?;
         {

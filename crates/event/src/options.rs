@@ -11,9 +11,9 @@ pub enum Revocation {
     /// interest costs a system call with epoll, and a request to the kernel with io_uring.
     #[default]
     Eager,
-    /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper by
-    /// Banga, Mogul and Druschel. But events that arrive while an interest is switched off cause needless wake-ups.
-    /// Call [`EventQueue::forget`] before closing a descriptor.
+    /// Keeps the descriptor registered in the kernel, but suppresses its events. Switching an interest off and on is
+    /// cheap, as in the paper by Banga, Mogul and Druschel. However, events that arrive while an interest is switched
+    /// off cause needless wake-ups. Call [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }
 

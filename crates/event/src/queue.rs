@@ -81,18 +81,18 @@ impl EventQueue {
         }
     }
 
-    /// Ends the interest in `fd`. Call this function before closing `fd`. No further event of `fd` is delivered, not
-    /// even if a new descriptor gets the same number. Without a call of `forget`, poll and select may report events of
-    /// a new descriptor with the same number. Without this call, io_uring would keep the file open in the kernel.
+    /// Ends the interest in `fd`. Call this function before closing `fd`. After the call, the queue delivers no event
+    /// of `fd`, not even if a new descriptor gets the same number. Without a call of `forget`, poll and select may
+    /// report events of a new descriptor with the same number, and io_uring would keep the file open in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
     }
 
     /// Reports that the last read of `fd` would have blocked or was short, and that `fd` will not be read again before
-    /// its next event. This call is optional. With io_uring, the call saves a check at the next delivery. Backends
-    /// other than io_uring ignore this call. If the application reads `fd` after this call, an outdated event may
-    /// follow.
+    /// its next event. Calling this function is optional. With io_uring, the call saves a check at the next delivery.
+    /// Backends other than io_uring ignore this call. If the application reads `fd` after this call, an outdated event
+    /// may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);

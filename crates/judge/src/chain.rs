@@ -26,7 +26,7 @@ pub(crate) struct Chain {
     pub(crate) parts: Vec<Part>,
     /// Number of CPUs that the server, its upstreams and the generator share.
     pub(crate) cpus: f64,
-    /// Busy time of the shared CPUs per second, in CPUs. Includes the time that unknown programs used.
+    /// Busy time of the shared CPUs per second, in CPUs. The busy time includes the time that unknown programs used.
     pub(crate) busy: f64,
 }
 

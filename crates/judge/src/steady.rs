@@ -17,7 +17,7 @@ use stats::{Sample, average};
 
 /// Minimum number of intervals to which the line is fitted.
 const LEAST: usize = 6;
-/// Maximum number of intervals to which the line is fitted. The test leaves out older intervals.
+/// Maximum number of intervals to which the line is fitted. The test for a steady rate leaves out all older intervals.
 const MOST: usize = 20;
 /// Maximum drift that may be noise, as a share of the mean. A rate that falls by a larger share of its mean is not at a
 /// plateau.
@@ -92,7 +92,8 @@ mod tests {
         assert!(!steady(&bursts).steady);
     }
 
-    /// The server stood still for a while. The rate is not steady, but it is unknown whether it drifts.
+    /// The server stood still for a while. The rate is therefore not steady, but a drift can neither be seen nor
+    /// excluded.
     #[test]
     fn a_drift_that_noise_hides_is_not_called_harmless() {
         let stalled = [750.0, 760.0, 740.0, 750.0, 755.0, 745.0, 900.0, 700.0, 950.0, 650.0, 100.0, 600.0];

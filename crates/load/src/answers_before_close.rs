@@ -14,7 +14,7 @@ pub(crate) enum AnswersBeforeClose {
     Unknown,
     /// All closed connections had this number of answers.
     Equal(u64),
-    /// The numbers of answers differed.
+    /// The server closed its connections after different numbers of answers.
     Different,
 }
 

@@ -3,9 +3,9 @@
 //! slowly sends single bytes of a request that never ends.
 //!
 //! The client watches every connection, and counts each connection that the server closes as lost. A connection that
-//! counts as held and not as lost was therefore open until the end of the load. The client uses one thread. If one
-//! process has too few descriptors for a load, the conductor (the process that controls the run) divides the
-//! connections among several processes.
+//! counts as held and not as lost was therefore open until the end of the load. The client handles all connections in
+//! one thread. If one process has too few descriptors for a load, the conductor (the process that controls the run)
+//! divides the connections among several processes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -43,9 +43,10 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections. Sends `Ready` to the conductor (controlling process) when each connection is established or
-/// has failed. The conductor (controlling process) may also end the wait for the connects early. After the wait, holds
-/// the connections until the conductor (controlling process) ends or sends `Stop`. Returns the counts.
+/// Opens the cold (idle) connections. Sends `Ready` to the conductor (controlling process) when each connection is
+/// established or has failed. The conductor (controlling process) may also end the wait for the connects early. After
+/// the wait, holds the connections until the conductor (controlling process) ends or sends `Stop`. Returns the counts
+/// of the connections.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

@@ -12,7 +12,7 @@ use sys::clock;
 pub(crate) struct StartMoment(OnceLock<Option<u64>>);
 
 impl StartMoment {
-    /// Sets the start time.
+    /// Sets the start time of the load.
     pub(crate) fn set(&self, origin_ns: u64) {
         let _ = self.0.set(Some(origin_ns));
     }

@@ -16,7 +16,7 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Creates the timers for the connections 0 to `capacity - 1`. No timer is set.
+    /// Creates the timers for the connections 0 to `capacity - 1`. At first, no timer is set.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), place: vec![NOT_SET; capacity] }
     }

@@ -70,7 +70,8 @@ impl Observer {
     }
 }
 
-/// Converts an observer's spec into the scope of a probe on this machine. Ignores unknown sources.
+/// Converts an observer's spec into the scope of a probe on this machine. Names of sources that do not exist are
+/// ignored.
 fn scope(spec: &ObserverSpec) -> Scope {
     let known = |names: &Vec<String>| {
         let wanted = |name: &&'static str| names.iter().any(|n| n == name);

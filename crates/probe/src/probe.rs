@@ -28,9 +28,9 @@ const EXPORTER_BUDGET_US: u32 = 200;
 /// A source, with the data that decides when it is read next.
 struct Reader {
     name: &'static str,
-    /// See [`crate::SourceSpec::budget_us`].
+    /// Budget of the source, as described at [`crate::SourceSpec::budget_us`].
     budget_us: u32,
-    /// See [`crate::SourceSpec::edge_gap_ms`].
+    /// Minimum time between two readings at phase starts and ends, as described at [`crate::SourceSpec::edge_gap_ms`].
     edge_gap_ms: u32,
     source: Box<dyn Source>,
     /// CPU time of the last reading in microseconds.
@@ -42,7 +42,7 @@ struct Reader {
 }
 
 impl Probe {
-    /// Creates a probe for a scope. Reads nothing yet.
+    /// Creates a probe for a scope, but reads no counter yet.
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
         let wanted = |name: &'static str| scope.sources.as_ref().is_none_or(|names| names.contains(&name));

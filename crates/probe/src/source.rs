@@ -11,7 +11,7 @@ use crate::tree::Tree;
 pub struct SourceSpec {
     /// Name of the source.
     pub name: &'static str,
-    /// One-sentence description.
+    /// Description of the source in one sentence.
     pub help: &'static str,
     /// Counters that the source fills: their IDs, or a pattern such as `cpu.*` for all counters of an object.
     pub counters: &'static [&'static str],
@@ -35,7 +35,7 @@ impl SourceSpec {
 /// A reader of one source.
 pub trait Source: Send {
     /// Writes the source's current values into the writer. For a value that cannot be read, writes the reason
-    /// ([`ColumnWriter::absent`]). Never fails.
+    /// ([`ColumnWriter::absent`]), so this function never fails.
     fn sample(&mut self, round: &mut Round<'_>);
 }
 

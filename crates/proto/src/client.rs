@@ -178,7 +178,7 @@ pub enum ProtoError {
         flag: &'static str,
         /// Value that the user gave, without control characters.
         value: String,
-        /// Reason and advice.
+        /// Reason why the value cannot be used, and advice to the user.
         advice: String,
     },
     /// The protocol does not support sets of requests.

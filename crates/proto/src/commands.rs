@@ -62,7 +62,7 @@ pub(crate) struct CommandQueue {
 }
 
 impl CommandQueue {
-    /// Adds one command.
+    /// Adds the next command of the list to the commands to send.
     pub(crate) fn add(&mut self) {
         self.to_send += 1;
     }

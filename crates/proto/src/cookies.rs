@@ -9,7 +9,7 @@ const MAX_COOKIES: usize = 50;
 /// Maximum size of a new cookie: its name, value and path together, bytes.
 const MAX_COOKIE: usize = 4096;
 
-/// A stored cookie.
+/// A cookie that the server has set on this connection.
 #[derive(Debug)]
 struct Cookie {
     name: Vec<u8>,

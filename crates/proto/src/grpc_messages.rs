@@ -26,7 +26,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// State before the first message.
+    /// State of the reader before the first message.
     pub(crate) const NONE: Self = Self { prefix: 0, length: 0, left: 0, is_wrong: false, has_compressed: false };
 
     /// Reads a piece of the body, and calls `message_ends` for each message that ends in this piece.
@@ -90,7 +90,7 @@ pub fn framed(message: &[u8], gzip: bool) -> Result<Vec<u8>, MessageError> {
     let mut body = vec![u8::from(gzip), 0, 0, 0, 0];
     if gzip {
         let mut encoder = GzEncoder::new(&mut body, Compression::default());
-        // Writing to memory cannot fail.
+        // The encoder writes into memory, so the only possible error is the limit on the size.
         encoder.write_all(message).and_then(|()| encoder.finish().map(drop)).map_err(|_| MessageError::Limit)?;
     } else {
         body.extend_from_slice(message);

@@ -106,7 +106,7 @@ impl Memory {
         }
     }
 
-    /// Ends the response. Returns true if all values to capture were found in the response.
+    /// Called at the end of a response. Returns true if all values to capture were found in the response.
     pub(crate) fn complete(&mut self, captures: &[Capture]) -> bool {
         let headers = captures.iter().filter(|capture| matches!(capture.from, CaptureSource::Header(_))).count();
         let mut all = self.found >= headers;

@@ -72,7 +72,7 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Adds one message.
+    /// Adds one message to the messages to send.
     pub(crate) fn add(&mut self) {
         self.to_send += 1;
     }

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-/// Maximum size of the block of bytes from which messages are made, bytes. A longer message repeats the block.
+/// Maximum size of the block of bytes from which messages are made, bytes. A message that is longer than the block
+/// repeats the block.
 const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
 /// Content of one message.

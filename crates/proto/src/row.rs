@@ -74,18 +74,18 @@ impl ProtocolSpec {
 /// Request of a client to begin TLS, and the server's answer of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BeforeTls {
-    /// Bytes of the client's request.
+    /// Bytes with which the client asks for TLS.
     pub request: &'static [u8],
     /// Answer of a server that accepts TLS.
     pub accepted: u8,
-    /// Sentence with advice for any other answer.
+    /// Sentence with advice, if the server gives any other answer.
     pub advice: &'static str,
 }
 
 /// A URL scheme of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// Name before `://`.
+    /// Name of the scheme, which is in front of `://`.
     pub name: &'static str,
     /// Default port; if absent, a target must have a port.
     pub port: Option<u16>,
@@ -100,7 +100,7 @@ pub struct Scheme {
 pub struct Flag {
     /// Name of the flag, after the two dashes.
     pub name: &'static str,
-    /// Letter of the flag, after one dash.
+    /// Letter of the flag's short form, after one dash.
     pub short: Option<char>,
     /// Placeholder of the flag's value in the help.
     pub value: &'static str,
@@ -115,7 +115,7 @@ pub struct Flag {
 /// Type of a flag's value, and effect of the flag on the protocol's settings.
 #[derive(Clone, Copy, Debug)]
 pub enum FlagValue {
-    /// Any text is allowed.
+    /// The flag takes a text without restrictions.
     Text(fn(&mut Protocol, &str)),
     /// Any text is allowed, and the flag may be repeated.
     Texts(fn(&mut Protocol, &str)),

@@ -43,12 +43,12 @@ impl Store {
         see(self.shard(key).entries.get(key).map(Vec::as_slice))
     }
 
-    /// Stores a value. Returns false if there is no room.
+    /// Stores a value under a key. Returns false if there is no room.
     pub fn set(&self, key: &[u8], value: &[u8]) -> bool {
         self.shard(key).set(key, value)
     }
 
-    /// Atomically replaces a value by the result of `next`. If `next` returns `None`, nothing changes.
+    /// Atomically replaces a value by the result of `next`. If `next` returns `None`, the stored value stays as it is.
     pub fn change(&self, key: &[u8], next: impl FnOnce(Option<&[u8]>) -> Option<Vec<u8>>) -> ChangeResult {
         let mut shard = self.shard(key);
         match next(shard.entries.get(key).map(Vec::as_slice)) {
@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    /// Removes all entries.
+    /// Removes all keys and values.
     pub fn clear(&self) {
         for shard in &self.0 {
             *shard.lock().unwrap_or_else(PoisonError::into_inner) = Shard::default();

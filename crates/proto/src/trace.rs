@@ -19,7 +19,8 @@ impl Trace {
     /// A request without a trace context.
     pub const NONE: Self = Self(0);
 
-    /// Creates the trace context for a number, which must not be 0. Different numbers give different IDs.
+    /// Creates the trace context for a number, which must not be 0. Different numbers give trace contexts with
+    /// different IDs.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }

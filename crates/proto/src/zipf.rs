@@ -49,7 +49,7 @@ impl Zipf {
         if t.abs() < 1e-8 { area.exp() } else { (t.ln_1p() / (1.0 - self.s)).exp() }
     }
 
-    /// Draws one number.
+    /// Draws one random number from the distribution.
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
             let area = self.end + rng.f64() * (self.begin - self.end);

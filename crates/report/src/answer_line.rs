@@ -7,9 +7,9 @@ use crate::tone::Tone;
 pub struct AnswerLine {
     /// Name of the value, in one or two words.
     pub name: String,
-    /// The value, as text.
+    /// Value that the line shows, as text.
     pub value: String,
-    /// Explanation of the value. Value and explanation together read as one sentence.
+    /// Explanation of the value. Together, the value and the explanation read as one sentence.
     pub detail: String,
     /// Tone of the value, such as good or bad, which decides its colour.
     pub tone: Tone,

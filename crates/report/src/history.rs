@@ -24,7 +24,7 @@ const AXIS_MARGIN: f64 = 0.1;
 /// hours and minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];
 
-/// Renders a history. `form` is `text`, `markdown`, `html` or `json`.
+/// Renders the history of several stored runs. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_history(form: &str, history: &History, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, history, &document(history, form == "html"), style)
 }

@@ -3,15 +3,15 @@
 /// Tone of a text, such as good or bad, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Neutral.
+    /// Text without a special meaning.
     #[default]
     Plain,
     /// Good: a limit is met, or a check passed.
     Good,
-    /// Needs the reader's attention.
+    /// Text that needs the reader's attention.
     Warn,
-    /// Bad: a limit is exceeded, or a check failed.
+    /// Text about something bad: a limit is exceeded, or a check failed.
     Bad,
-    /// Less important.
+    /// Text that is less important than the text around it.
     Quiet,
 }

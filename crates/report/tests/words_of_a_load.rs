@@ -1,5 +1,6 @@
-//! Words of `loadline load`. One load, or a ramp, shows no capacity, and it has an objective only if the user gave one.
-//! In these tests, the user gave no objective, so no form of the report may use the words `capacity` and `objective`.
+//! Tests of the words in reports of `loadline load`. One load, or a ramp, shows no capacity, and it has an objective
+//! only if the user gave one. In these tests, the user gave no objective, so no form of the report may use the words
+//! `capacity` and `objective`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -40,7 +41,7 @@ fn ramp(run: &mut Run) {
     run.plan.load.stages = vec![Stage { seconds: trial.measured.length_s, from: 0.5 * rate, to: 1.5 * rate }];
 }
 
-/// Repeats the load three times.
+/// Changes the run to one with three repeats of the load.
 fn repeat(run: &mut Run) {
     let trial = run.trials[0].clone();
     run.trials = (0..3).map(|repeat| run::Trial { repeat, ..trial.clone() }).collect();

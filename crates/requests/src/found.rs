@@ -26,8 +26,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// Completes a request from its URL. Sets the path of the request. If the URL has user information and the request
-    /// has no `Authorization` header, adds this header.
+    /// Completes a request from its URL, which gives the path of the request. If the URL has user information and the
+    /// request has no `Authorization` header, adds this header.
     pub(crate) fn new(mut request: RequestPlan, url: SplitUrl) -> Self {
         let given = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         request.headers.extend(url.authorization.filter(|_| !given).map(|value| ("Authorization".into(), value)));

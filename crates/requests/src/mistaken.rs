@@ -99,7 +99,7 @@ mod tests {
         assert!(error.contains("its form is not known"), "{error}");
     }
 
-    /// Replays a log. Returns the number of different requests in the log.
+    /// Prepares the replay of a log. Returns the number of different requests in the log.
     fn replayed(text: &str, fields: &str) -> Result<usize, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");

@@ -69,7 +69,7 @@ pub enum ServeError {
     /// A system call failed.
     #[error("cannot {what}: {error}")]
     Os {
-        /// Action that failed.
+        /// Description of the action that failed.
         what: &'static str,
         /// Error of the operating system.
         error: std::io::Error,

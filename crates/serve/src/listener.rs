@@ -147,7 +147,7 @@ pub(crate) struct Acceptor {
     paused: bool,
 }
 
-/// Outcome of one accept.
+/// Outcome of one attempt to accept a connection.
 pub(crate) enum Accepted {
     One(OwnedFd),
     /// No connection was accepted: none waits, or the first one has already ended.

@@ -31,7 +31,7 @@ pub(crate) struct Export {
 #[derive(Debug)]
 pub(crate) struct Refusal(pub(crate) u16, pub(crate) &'static str);
 
-/// Reason why a connection ends.
+/// Reason why a sender's connection ends.
 pub(crate) enum Ending {
     /// The peer closed the connection or was too slow, or reading or writing failed.
     Quiet,
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Stream for tests. Each read returns at most a fixed number of its input bytes.
+    /// Input stream for tests. Each read returns at most a fixed number of its input bytes.
     struct Pieces(VecDeque<u8>, usize, Vec<u8>);
 
     impl Read for Pieces {

@@ -35,7 +35,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Adds a span.
+    /// Adds a received span to the store.
     pub(crate) fn add(&mut self, span: &ReceivedSpan<'_>) {
         (self.newest_ns, self.arrived) = (self.newest_ns.max(span.begin_ns), Some(Instant::now()));
         while self.spans.len() >= MAX_SPANS && self.halvings < u64::BITS {

@@ -13,9 +13,9 @@ const MAX_KNOWN: usize = 1 << 16;
 /// Call instruction before a return address, by the way in which it names the called function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    /// Calls the function at this address.
+    /// The instruction calls the function at this address.
     Direct(u64),
-    /// Calls the function whose address is in the memory word at this address.
+    /// The instruction calls the function whose address is in the memory word at this address.
     ThroughWord(u64),
     /// Calls the function whose address is in a register or in other memory.
     Indirect,

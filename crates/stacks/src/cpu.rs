@@ -71,7 +71,7 @@ pub struct CpuStacks {
 pub struct CpuProfile {
     /// Stacks, each with the number of CPUs that it used on average.
     pub stacks: StackCounts,
-    /// Number of samples.
+    /// Number of samples in the profile.
     pub samples: u64,
     /// Number of samples that the kernel dropped because its buffer was full.
     pub lost: u64,
@@ -136,8 +136,8 @@ impl CpuStacks {
         self.state.next_ns(monotonic_ns())
     }
 
-    /// Begins to sample. If this user may sample all processes of the system, the kernel samples them all the time. If
-    /// the user may not sample all processes, the kernel samples only the followed threads, for a burst.
+    /// Begins to sample running code. If this user may sample all processes of the system, the kernel samples them all
+    /// the time. If the user may not sample all processes, the kernel samples only the followed threads, for a burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
             return State::Open { since_ns: now_ns };

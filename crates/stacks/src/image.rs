@@ -36,8 +36,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Reads a file. `root` is the root folder of the process, in which a separate file with debug information may be.
-    /// `cost` counts the CPU time of the look-ups in the file.
+    /// Reads a program or library file. `root` is the root folder of the process, in which a separate file with debug
+    /// information may be. `cost` counts the CPU time of the look-ups in the file.
     pub(crate) fn read(file: File, path: &Path, root: &Path, cost: &ReadingCost) -> Option<Self> {
         if !is_room_for(&file) {
             return None;

@@ -37,7 +37,7 @@ const CALLER_SAVED: &[usize] = &[0, 1, 2, 4, 5, 8, 9, 10, 11];
 #[cfg(not(target_arch = "x86_64"))]
 const CALLER_SAVED: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 30];
 
-/// Registers of one frame.
+/// Values of the registers in one frame of a stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Registers(pub(crate) [Option<u64>; COUNT]);
 

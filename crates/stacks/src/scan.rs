@@ -12,7 +12,7 @@ use crate::space::Space;
 const MAX_WORDS: u64 = 512;
 
 /// Returns the stack address, at or above `sp`, of the word that holds the return address of the function at `start`.
-/// The thread executes the instruction at `pc`.
+/// `pc` is the address of the instruction that the thread executes.
 pub(crate) fn return_slot(
     space: &Space,
     calls: &mut CallSites,

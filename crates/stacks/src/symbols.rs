@@ -57,7 +57,7 @@ impl Symbols {
         }
     }
 
-    /// Orders the symbols. Call this function after the last [`Symbols::add`].
+    /// Sorts the symbols by address. Call this function after the last [`Symbols::add`].
     pub(crate) fn sort(&mut self) {
         self.symbols.sort_by_key(|s| (s.address, s.size));
         self.symbols.shrink_to_fit();

@@ -11,7 +11,7 @@ use crate::rules::{Rules, Step};
 use crate::scan;
 use crate::space::Space;
 
-/// Maximum number of frames of a stack. Deeper stacks are cut.
+/// Maximum number of frames of a stack. A deeper stack is cut after this number of frames.
 const MAX_FRAMES: usize = 256;
 
 /// Maximum number of addresses with unwinding rules in the cache.

@@ -19,7 +19,7 @@ const SAMPLES: u64 = 60;
 /// Maximum time to collect [`SAMPLES`] samples.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Profiles a program. Returns `None` if the kernel does not allow sampling.
+/// Profiles the CPU time of a running program. Returns `None` if the kernel does not allow sampling.
 fn profile(running: &Running) -> Option<CpuProfile> {
     let mut processes = Processes::new();
     let mut stacks = CpuStacks::new();

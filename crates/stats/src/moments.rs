@@ -14,7 +14,7 @@ pub fn ln_sd(low: f64, high: f64) -> f64 {
 }
 
 /// Draws an approximately standard normal number: the sum of twelve uniform numbers minus six. The distribution is
-/// accurate within three standard deviations. The drawn number never exceeds six.
+/// accurate within three standard deviations. The absolute value of the drawn number never exceeds six.
 pub fn normal(random: &mut fastrand::Rng) -> f64 {
     (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
 }

@@ -13,7 +13,7 @@ const T95: [f64; 30] = [
 /// Maximum number of terms of the continued fraction. Up to [`NORMAL_FREEDOM`] degrees of freedom, fewer terms are
 /// enough.
 const MAX_TERMS: u32 = 10_000;
-/// Maximum number of steps of the search for a quantile. In practice, fewer steps are enough.
+/// Maximum number of steps of the search for a quantile. In practice, the search needs fewer steps.
 const MAX_STEPS: u32 = 100;
 /// Relative change at which the continued fraction or the quantile has converged. A smaller change would be lost in
 /// rounding errors.

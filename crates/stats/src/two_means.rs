@@ -17,7 +17,7 @@ pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
 /// lost (J. Tukey, 1960).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
-    /// The trimmed mean.
+    /// Mean of the values that remain after trimming.
     pub mean: f64,
     /// Number of values after trimming.
     pub left: f64,

@@ -81,7 +81,8 @@ impl Epoll {
         rx::modify(&self.fd, fd, rx::EventData::new_u64(token), interest)
     }
 
-    /// Removes a descriptor. The kernel also removes a descriptor when the last copy of the descriptor is closed.
+    /// Removes a descriptor from the epoll instance. The kernel also removes a descriptor when the last copy of the
+    /// descriptor is closed.
     #[inline]
     pub fn delete(&self, fd: impl AsFd) -> Result<()> {
         rx::delete(&self.fd, fd)

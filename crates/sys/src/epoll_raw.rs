@@ -40,7 +40,7 @@ pub fn modify(epoll: &Epoll, fd: RawFd, token: u64, interest: Interest) -> Resul
     control(epoll, libc::EPOLL_CTL_MOD, fd, token, interest)
 }
 
-/// Removes a descriptor.
+/// Removes a descriptor from the epoll instance.
 #[inline]
 pub fn delete(epoll: &Epoll, fd: RawFd) -> Result<()> {
     control(epoll, libc::EPOLL_CTL_DEL, fd, 0, Interest::empty())

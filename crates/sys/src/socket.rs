@@ -18,7 +18,8 @@ const IP_BIND_ADDRESS_NO_PORT: libc::c_int = 24;
 pub enum Connect {
     /// The connection is established.
     Done,
-    /// A SYN was sent. The socket becomes writable when the result is known (see [`take_error`]).
+    /// The connect is in progress: a SYN was sent. The socket becomes writable when the result is known (see
+    /// [`take_error`]).
     InProgress,
 }
 

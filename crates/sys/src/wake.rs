@@ -1,5 +1,5 @@
-//! A wake-up between threads. One thread signals an eventfd, and another thread waits until the eventfd is readable.
-//! Source: eventfd(2).
+//! Lets one thread wake up another. One thread signals an eventfd, and another thread waits until the eventfd is
+//! readable. Source: eventfd(2).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
@@ -7,7 +7,8 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// An eventfd. [`Waker::wake`] makes the eventfd readable, and [`Waker::clear`] resets it.
+/// An eventfd with which one thread wakes another. [`Waker::wake`] makes the eventfd readable, and [`Waker::clear`]
+/// resets it.
 #[derive(Debug)]
 pub struct Waker {
     fd: OwnedFd,

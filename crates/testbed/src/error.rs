@@ -8,7 +8,7 @@ pub enum TestbedError {
     /// The text that describes a medium (a simulated network) is invalid.
     #[error("{text:?} is not a medium: {why}; `loadline list media` shows them all")]
     Medium {
-        /// The invalid text.
+        /// Text of a medium that is invalid.
         text: String,
         /// Reason why the text of the medium is invalid.
         why: String,

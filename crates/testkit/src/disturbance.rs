@@ -27,7 +27,7 @@ pub struct OtherPrograms {
 }
 
 impl OtherPrograms {
-    /// Starts the measurement.
+    /// Starts to measure the CPU time of other programs.
     pub fn watch() -> Self {
         let test_run = std::env::var(TEST_RUN_PID).ok().and_then(|pid| pid.parse().ok());
         let own = test_run.unwrap_or_else(std::process::id);

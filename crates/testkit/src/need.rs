@@ -22,7 +22,7 @@ pub fn skip(test: &str, lacks: impl Display) {
 pub enum SetupError {
     /// The machine lacks a requirement.
     Missing(String),
-    /// The setup failed.
+    /// The setup of the test failed, for the given reason.
     Failed(String),
 }
 

@@ -53,8 +53,8 @@ impl<'a> Worker<'a> {
         Self { spec, target, burner, deviates: Deviates::new(seed), speed, next: 0 }
     }
 
-    /// Runs cycles until the trial's time is over, then sets `stop`, which ends all threads. This thread ends early if
-    /// another thread has set `stop`.
+    /// Runs cycles until the trial's time is over, then sets `stop`, which ends all threads. If another thread has set
+    /// `stop`, this thread ends before the time is over.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
         let (half, end) = (begin + (seconds * 5e8) as u64, begin + (seconds * 1e9) as u64);

@@ -38,7 +38,7 @@ pub enum WorkloadError {
     /// A file or a record server cannot be used.
     #[error("cannot {what} {path}: {message}; {advice}")]
     Access {
-        /// Action that failed.
+        /// Description of the action that failed.
         what: &'static str,
         /// Path of the file, or URL of the server.
         path: String,

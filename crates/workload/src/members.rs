@@ -48,8 +48,8 @@ struct Member {
     input: Option<ChildStdin>,
 }
 
-/// Runs a workload. Each process of the workload is started with the command `program arguments…`, which must call
-/// [`child`].
+/// Runs all processes of a workload. Each process of the workload is started with the command `program arguments…`,
+/// which must call [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
     // loadline measures its overhead before any process of the workload runs, as the method of Response Probe requires.
     let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;

@@ -42,7 +42,7 @@ impl Remote {
         self.file_bytes
     }
 
-    /// Reads one record.
+    /// Reads one record at an offset of the file.
     pub(super) fn read(&mut self, offset: u64) -> Result<()> {
         let failed = failure(&self.name, "read from");
         self.session.seek(offset);
@@ -63,7 +63,7 @@ impl Remote {
         }
     }
 
-    /// Writes one record.
+    /// Writes one record at an offset of the file.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         for (n, piece) in bytes.chunks(SPLIT_BYTES as usize).enumerate() {
             let at = offset + n as u64 * u64::from(SPLIT_BYTES);

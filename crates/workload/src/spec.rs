@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Result, WorkloadError};
 
-/// A whole workload.
+/// Description of a whole workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Workload {
@@ -154,7 +154,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Checks every value. The error names the wrong value.
+    /// Checks every value. The error names the invalid value.
     pub fn check(&self) -> Result<(), String> {
         if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
             return Err(format!("seconds is {}: give a length above 0 and up to a day", self.seconds));

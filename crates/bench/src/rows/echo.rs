@@ -22,7 +22,7 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Measures each server once per round. Compares loadline's best server of the round with the best peer. The best
+/// Measures each echo server once per round. Compares loadline's best server of the round with the best peer. The best
 /// server is the server with the lowest CPU time per message.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];

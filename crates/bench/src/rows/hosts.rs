@@ -1,7 +1,7 @@
 //! Load generators and observers on other hosts. The figures are the time offset between two hosts' measured windows,
 //! the additional time for twelve agents (generator processes), and an observer's CPU cost per sample. All hosts are
-//! this machine. Each host is reached through an engine, which is the program in `--via`. Every figure is measured with
-//! two engines. One engine only starts loadline. The other engine also delays loadline's input and output, as a network
+//! this machine. Each host is reached through an engine, which is the program in `--via`. The benchmark has two
+//! engines. One engine only starts loadline. The other engine also delays loadline's input and output, as a network
 //! distance would.
 
 use anyhow::{Context, Result, ensure};

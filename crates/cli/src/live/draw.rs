@@ -20,8 +20,8 @@ const CHART: (usize, usize) = (3, 11);
 /// lines, the whole distribution of response times takes one line.
 const TALL: usize = 36;
 
-/// Draws the view. The last line of the view shows `keys`. `explained` explains the keys, with one line per key, if the
-/// user asked for this; otherwise, it is empty.
+/// Draws the full-screen view of a run. The last line of the view shows `keys`. `explained` explains the keys, with one
+/// line per key, if the user asked for this; otherwise, it is empty.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };

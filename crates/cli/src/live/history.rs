@@ -21,7 +21,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Merges two consecutive moments.
+    /// Merges the figures of two consecutive moments into one.
     fn with(self, next: Self) -> Self {
         let seconds = self.seconds + next.seconds;
         let mean = |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {

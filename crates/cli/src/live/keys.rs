@@ -1,4 +1,4 @@
-//! The keys of the full-screen view.
+//! Keys that the user can press in the full-screen view.
 
 /// Returns the explanation of the keys, one line per key.
 pub(super) fn lines(by_hand: bool) -> Vec<String> {

@@ -175,7 +175,8 @@ impl Painter {
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
     }
 
-    /// Judges the trials so far. The thread that conducts the run does not wait until the trials are judged.
+    /// Judges the trials that the run has so far. The thread that conducts the run does not wait until the trials are
+    /// judged.
     fn judge(&self) {
         let unjudged = self.shared.lock().unjudged.take();
         if let Some(mut run) = unjudged {

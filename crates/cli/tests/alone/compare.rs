@@ -28,7 +28,7 @@ fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before]);
 }
 
-/// Servers that sleep.
+/// Tests of servers that sleep, so they use little CPU time.
 mod light {
     use super::*;
 

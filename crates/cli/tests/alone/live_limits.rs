@@ -13,8 +13,8 @@ use testkit::{
     ControlGroup, Running, alone, binary, bottleneck, free_port, has, json, program, release_binary, skip, verdict,
 };
 
-/// Disk work for each request: accesses to a file of 128 MiB without the page cache. `open` and `each` are Python code.
-/// The response has no body.
+/// Disk work for each request: accesses to a file of 128 MiB without the page cache. The fields `open` and `each` are
+/// Python code of the server. Its response has no body.
 struct DiskWork {
     /// Size of each access, bytes.
     piece: u32,

@@ -76,7 +76,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     assert!(std::fs::read_to_string(out.join("size.md")).unwrap().contains("resources: {"));
 }
 
-/// Servers that sleep.
+/// Tests of servers that sleep, so they use little CPU time.
 mod light {
     use super::*;
 

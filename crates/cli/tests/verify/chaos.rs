@@ -32,7 +32,7 @@ const DESCRIPTORS: &str = "256";
 /// Budget of each experiment. This budget has room for time slots of all levers. This budget is too short for turns
 /// (loads that alternate without and with a lever), so turns do not delay the first change.
 const BUDGET: &str = "30s";
-/// Signals that end a process.
+/// Names of the signals that end a process.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
 /// Python program of a server with a parent process and three workers. Each worker accepts connections itself.
 const PREFORK: &str = "

@@ -53,7 +53,8 @@ fn command_counts_equal_those_of_the_server() {
         let (completed, wrong) = (total(&run, "completed"), total(&run, "unexpected_status"));
         let after = stats(&server);
         let counted = |name: &str| after[name] - before[name];
-        // The stored value is not a number, so incrementing it is an error. Only get and set succeed.
+        // The stored value is not a number, so the command `incr` fails. Of the commands in the load, only `get` and
+        // `set` succeed.
         let (sets, gets) = (counted("cmd_set"), counted("cmd_get"));
         assert_eq!(sets + gets + wrong, completed, "{io}");
         assert!(sets > 20 && wrong > 20 && gets >= 2 * wrong, "{sets} {gets} {wrong}");

@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Reads one column of a row. `Some(None)` means NULL.
+    /// Reads one column of a row. The result `Some(None)` is the SQL value NULL.
     fn value(&mut self) -> Option<Option<&'a [u8]>> {
         let length = match self.byte()? {
             0xfb => return Some(None),
@@ -56,7 +56,7 @@ impl Greeting {
             return None;
         }
         let version = String::from_utf8_lossy(reader.text()?).into_owned();
-        // The thread's ID comes before the nonce.
+        // In the greeting, the ID of the server's thread comes before the nonce.
         reader.take(4)?;
         let mut nonce = reader.take(8)?.to_vec();
         // The next bytes are a zero byte, the lower half of the capabilities, the character set, and the status. The

@@ -31,7 +31,7 @@ pub enum ReflectionError {
         name: String,
         /// Status code of gRPC.
         code: i32,
-        /// The server's words.
+        /// Error message of the server.
         why: String,
     },
     /// An answer has the wrong form.

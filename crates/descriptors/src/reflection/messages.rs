@@ -27,7 +27,7 @@ pub(super) enum Question {
     /// Asks for the file that defines this service or type.
     #[prost(string, tag = "4")]
     FileOfSymbol(String),
-    /// Asks for the names of all services. The text has no meaning.
+    /// Asks for the names of all services. The server ignores the text.
     #[prost(string, tag = "7")]
     Services(String),
 }
@@ -48,7 +48,7 @@ pub(super) enum Answer {
     /// Names of all services.
     #[prost(message, tag = "6")]
     Services(ServiceList),
-    /// Refusal.
+    /// The server refuses to answer the question.
     #[prost(message, tag = "7")]
     Error(ErrorAnswer),
 }

@@ -30,7 +30,7 @@ pub(super) fn planned_s(parameters: &Parameters) -> f64 {
     [few, connections].into_iter().map(|n| trial::planned_s(parameters, n)).sum()
 }
 
-/// Runs the experiment.
+/// Runs the experiment `lab connections`.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let connections = parameters.count("connections", 10_000).max(2);
     let processes = room::processes(connections, parameters.count("processes", 0), sys::limits::descriptors().0)?;

@@ -52,7 +52,7 @@ fn rounds(parameters: &Parameters) -> u32 {
     parameters.count("rounds", 3).max(1)
 }
 
-/// Runs the experiment.
+/// Runs the experiment `lab event-api`.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let mut bench = Bench::new(lab, parameters)?;
     lab.watch_host();

@@ -31,7 +31,7 @@ fn backends(parameters: &Parameters) -> Vec<String> {
     parameters.texts("backends", &["epoll", "uring", "poll", "select"])
 }
 
-/// Runs the experiment.
+/// Runs the experiment `lab proxy`.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let places = places();
     if places.shared() {

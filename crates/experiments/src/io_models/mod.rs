@@ -49,7 +49,7 @@ fn entries(parameters: &Parameters) -> Vec<u32> {
     parameters.numbers("entries", &[1.0, 2.0, 3.0]).into_iter().map(|entry| entry as u32).collect()
 }
 
-/// Runs the experiment.
+/// Runs the experiment `lab io-models`.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     text::NOTES.iter().for_each(|note| lab.note(*note));
     let stage = Stage::build(lab, parameters)?;

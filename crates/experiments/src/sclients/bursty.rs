@@ -23,8 +23,8 @@ pub(crate) fn planned_s(parameters: &Parameters) -> f64 {
     BUILD_S + trials as f64 * (WARMUP_S + seconds(parameters) + AROUND_TRIAL_S)
 }
 
-/// Runs the experiment. Each mean rate is offered as a steady load, as bursty loads, and as self-similar arrivals. The
-/// bursty loads differ in peak rate and in time at the peak.
+/// Runs the experiment `lab bursty`. Each mean rate is offered as a steady load, as bursty loads, and as self-similar
+/// arrivals. The bursty loads differ in peak rate and in time at the peak.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut setup = TestSetup::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;

@@ -30,7 +30,7 @@ pub(crate) fn planned_s(parameters: &Parameters) -> f64 {
     BUILD_S + trials * trial_s(parameters)
 }
 
-/// Runs the experiment.
+/// Runs the experiment `lab request-rate`.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut setup = TestSetup::of(lab, parameters, &plan)?;

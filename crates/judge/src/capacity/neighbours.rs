@@ -12,12 +12,12 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 /// is well above the usual share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare {
-    /// Usual share, 0 to 1.
+    /// Usual share of the CPUs that other programs use, 0 to 1.
     share: f64,
-    /// True if other programs disturbed most of every step of the sweep, although the first of them was repeated. Then
-    /// the sweep has no better steps, so these steps count.
+    /// True if other programs disturbed most of every step of the sweep, although the first of them was repeated. If
+    /// every step was disturbed, the sweep has no better steps, so the disturbed steps count.
     in_every_sweep_step: bool,
-    /// The same for the steps of the search.
+    /// True if other programs disturbed most of every step of the search, although the first of them was repeated.
     in_every_search_step: bool,
 }
 

@@ -50,9 +50,9 @@ pub struct Case {
 pub struct Derived {
     /// Name of the case.
     pub case: String,
-    /// Row of [`QUANTITIES`].
+    /// Quantity that the figure belongs to: a row of [`QUANTITIES`].
     pub quantity: &'static Quantity,
-    /// The recomputed value.
+    /// Value of the quantity, recomputed from the collected figures.
     pub value: f64,
     /// Value printed in the file, if any.
     pub printed: Option<f64>,
@@ -92,26 +92,26 @@ pub fn agree(a: f64, b: f64) -> bool {
 /// Reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CsvError {
-    /// No header line.
+    /// The file has no header line.
     #[error("the file is empty: the first line must name the columns, beginning with `case`")]
     Empty,
-    /// Too many cases.
+    /// The file has too many cases (operating points).
     #[error("the file has {0} cases, at most {MAX_CASES} are read; give one line an operating point, not one a sample")]
     Cases(usize),
     /// The first column is not `case`.
     #[error("the first column is `{0}`: it must be `case`, the name of the operating point")]
     NoCase(String),
-    /// A column that no quantity uses.
+    /// The file has a column that no quantity uses.
     #[error("column `{name}` is not known{near}; the known ones are: {known}")]
     Column {
         /// Name of the column that no quantity uses.
         name: String,
         /// Part of the error message that suggests the known column with the most similar name; empty if there is none.
         near: String,
-        /// All known columns.
+        /// Names of all known columns.
         known: String,
     },
-    /// A cell is no number.
+    /// A cell of the table is not a number.
     #[error("line {line}, column `{column}`: `{text}` is not a number; leave the cell empty if the value is not known")]
     Number {
         /// Number of the line in the file, counted from 1.

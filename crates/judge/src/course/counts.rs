@@ -22,7 +22,7 @@ pub(super) struct Counts {
 #[derive(Default)]
 pub(super) struct Counted {
     completed: f64,
-    /// Requests without an answer.
+    /// Number of requests that failed without an answer.
     errors: f64,
     /// Answers among `completed` with an unexpected status.
     refused: f64,

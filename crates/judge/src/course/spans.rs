@@ -4,9 +4,9 @@ use run::{Stage, Trial};
 
 /// Maximum number of parts that a ramp is cut into. A tenth of the ramp is exact enough for a reader.
 const RAMP_PARTS: usize = 10;
-/// Maximum number of stages that are reported one by one. A longer table would be unreadable.
+/// Maximum number of stages that are reported one by one. A table with more stages would be unreadable.
 const MAX_STAGES: usize = 20;
-/// Shortest part, seconds.
+/// Minimum length of a part of a load with a changing rate, seconds.
 const MIN_PART_S: f64 = 0.5;
 
 /// Returns the times at which the parts of a trial's window begin and end, in seconds since the window began. A

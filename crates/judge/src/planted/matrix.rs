@@ -8,12 +8,12 @@ use crate::RULES;
 
 /// Reason why two causes cannot limit the same run.
 pub(super) struct Infeasible {
-    /// Keyword in the cells of the matrix.
+    /// Keyword that stands for the reason in the cells of the matrix.
     pub(super) key: &'static str,
-    /// The reason, as one or more sentences.
+    /// Reason why two bottlenecks cannot occur together, as one or more sentences.
     pub(super) why: &'static str,
-    /// Pairs of bottleneck IDs to which the reason applies, each in the order of the rules. `*` stands for every other
-    /// ID.
+    /// Pairs of bottleneck IDs to which the reason applies, each in the order of the rules. The ID `*` stands for every
+    /// other bottleneck.
     pairs: &'static [(&'static str, &'static str)],
     /// Feasible pairs of bottleneck IDs, as exceptions from the pairs that `*` matches.
     except: &'static [(&'static str, &'static str)],

@@ -55,7 +55,7 @@ impl Network {
         ProofTrial { slot_s: SLOT, completed_rate, levers, ..ProofTrial::default() }
     }
 
-    /// Simulates one slot. Returns the number of completed requests.
+    /// Simulates one slot (short period) of an experiment. Returns the number of completed requests.
     fn slot(&self, random: &mut fastrand::Rng, speeds: &[f64], at: &mut [u32], thinking: &mut u32) -> f64 {
         let (mut now, mut completed) = (0.0, 0.0);
         let rates: Vec<f64> = self.stations.iter().zip(speeds).map(|(s, speed)| speed / s.demand_s).collect();

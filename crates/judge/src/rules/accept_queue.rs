@@ -108,7 +108,7 @@ fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
 /// Returns true if a listener that accepts slowly looks the same as workers that are all busy. Samples of the threads
 /// tell a slow listener from busy workers. If each request has a connection of its own, connects are dropped in both
 /// cases, and only a sweep shows which case applies. If clients keep their connections and the queue is full in the
-/// whole window, the workers are busy: each accepted connection occupies the server for many requests.
+/// whole window, the workers may all be busy, because each accepted connection may occupy a worker for many requests.
 fn may_be_busy(facts: &Facts<'_>, view: &View<'_>) -> bool {
     let looks_the_same = match keeps_connections(view.trial) {
         true => always_full(view).is_some(),

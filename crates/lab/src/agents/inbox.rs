@@ -50,8 +50,8 @@ impl Inbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an event. If the queue is full, drops progress reports and heartbeats, and returns any other event to the
-    /// caller.
+    /// Adds an event of an agent to the queue. If the queue is full, drops progress reports and heartbeats, and returns
+    /// any other event to the caller.
     pub(super) fn put(&self, number: usize, event: PipeEvent) -> Result<(), PipeEvent> {
         let mut queue = self.lock();
         let full = !queue.waiting.is_empty() && queue.bytes + event.bytes() > MAX_BYTES;

@@ -11,7 +11,7 @@ use crate::{Host, LabError};
 /// Maximum time to wait for an answer, including the time to connect to the host.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Asks one question. The error says why there is no answer.
+/// Starts an agent on a host, which answers one question. The error says why there is no answer.
 pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<Ready, String> {
     ask_patiently(host, program, (name, spec), Duration::ZERO)
 }
@@ -19,8 +19,8 @@ pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec)
 /// Minimum time to wait for an answer, even if less time of the run's budget remains.
 const MIN_ANSWER_TIME: Duration = Duration::from_millis(500);
 
-/// Asks one question within the time that remains of the run's budget: `left_s` seconds, which may be infinite. The
-/// time limit is at least [`MIN_ANSWER_TIME`] and at most [`ANSWER_TIMEOUT`].
+/// Starts an agent on a host, which answers one question within the time that remains of the run's budget: `left_s`
+/// seconds, which may be infinite. The time limit is at least [`MIN_ANSWER_TIME`] and at most [`ANSWER_TIMEOUT`].
 pub(crate) fn ask_within(
     host: &dyn Host,
     program: &Path,
@@ -31,7 +31,8 @@ pub(crate) fn ask_within(
     answered(host, program, (name, spec), left)
 }
 
-/// Asks one question. The time limit for the answer is `answer_time` longer than [`ANSWER_TIMEOUT`].
+/// Starts an agent on a host, which answers one question. The time limit for the answer is `answer_time` longer than
+/// [`ANSWER_TIMEOUT`].
 pub(crate) fn ask_patiently(
     host: &dyn Host,
     program: &Path,

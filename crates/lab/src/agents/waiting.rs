@@ -17,13 +17,13 @@ use crate::{Host, LabError};
 /// Maximum time that agents without a new task have to end by themselves.
 const END_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// A task to be assigned.
+/// A task that will be assigned to an agent.
 pub struct Task<'a> {
     /// Host on which the task's agent is to run.
     pub host: &'a dyn Host,
     /// Name of the task's agent.
     pub name: String,
-    /// Content of the task.
+    /// Content of the task, as the agent receives it.
     pub spec: AgentSpec,
 }
 

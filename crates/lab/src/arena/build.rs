@@ -19,8 +19,8 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Interval between checks of a build.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Builds a server. The shell creates the file `mark` after the command has succeeded. If the build fails, the error
-/// contains the last output of the build.
+/// Builds a server by running a shell command. The shell creates the file `mark` after the command has succeeded. If
+/// the build fails, the error contains the last output of the build.
 pub(super) fn build(command: &str, mark: &Path, stop: &dyn Fn() -> bool) -> Result<(), String> {
     let _ = std::fs::remove_file(mark);
     let built = await_mark(command, mark, stop);

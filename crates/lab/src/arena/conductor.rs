@@ -38,7 +38,7 @@ pub trait ArenaConductor {
 /// Load of one turn (one short measurement of one server).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnPlan {
-    /// Requests per second.
+    /// Offered rate of the load, requests per second.
     pub rate: f64,
     /// Length of the measurement, seconds.
     pub window_s: f64,

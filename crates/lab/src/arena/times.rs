@@ -5,9 +5,9 @@ use judge::thresholds::FEWEST_WINDOWS;
 use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
 use crate::servers::START_S;
 
-/// Share of the budget for the capacity searches. The turns use the remaining budget. The errors of searches and turns
-/// shrink with the square root of their time. The sum of the errors of searches and turns is therefore smallest if both
-/// get equal shares.
+/// Share of the budget for the capacity searches. The turns (alternating measurements of the servers) use the remaining
+/// budget. The errors of searches and turns shrink with the square root of their time. The sum of the errors of
+/// searches and turns is therefore smallest if both get equal shares.
 const SEARCH_SHARE: f64 = 0.5;
 /// Maximum length of a search, seconds. A longer search would hardly find a different capacity.
 const MAX_SEARCH_S: f64 = 120.0;

@@ -15,7 +15,7 @@ pub(crate) fn system() -> String {
 /// A program file with the hash of its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// Content of the file.
+    /// Content of the program file.
     pub(crate) bytes: Arc<[u8]>,
     /// SHA-256 of the content, in hexadecimal.
     pub(crate) hash: String,

@@ -210,7 +210,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     }
 }
 
-/// One writing thread.
+/// One of the threads that write to the disk while the lever is on.
 struct Writer<'a> {
     /// Index of the thread. Only the threads whose index is below `dose.writers` write.
     nth: usize,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::Change;
 
-/// Changes, and the process that made them.
+/// Record of the changes that an experiment makes, and of the process that makes them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
     /// Process that made the changes.
@@ -51,7 +51,7 @@ impl Record {
     }
 
     /// Reads a record. Returns `None` if the record is from an earlier boot or from another PID namespace (container).
-    /// Removes a record from an earlier boot.
+    /// Also removes the file of a record from an earlier boot.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
         if !record.boot.is_empty() && record.boot != probe::boot_id() {

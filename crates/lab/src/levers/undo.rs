@@ -28,7 +28,7 @@ pub struct Undo {
 
 impl Undo {
     /// Locks resources, and undoes changes that a killed experiment left on them. Calls `plan`, which reads the state
-    /// of the locked resources and returns the changes. No resource is changed yet.
+    /// of the locked resources and returns the changes. The function itself changes no resource.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,
@@ -83,7 +83,7 @@ fn in_order(resources: impl Iterator<Item = Resource>) -> Vec<Resource> {
     resources.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Locks all resources, or none of them.
+/// Locks all of the resources; if one of them cannot be locked, locks none.
 fn lock(resources: &[Resource], timeout: Duration) -> Result<Vec<Lock>, String> {
     let deadline = Instant::now() + timeout;
     resources.iter().map(|resource| lock_one(resource, deadline)).collect()

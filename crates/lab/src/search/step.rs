@@ -42,8 +42,8 @@ pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
     (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
-/// Conducts a step. Returns `None` and notes the reason if the generators of the step were lost, or if additional
-/// generators could not start. The results of earlier steps remain valid.
+/// Conducts one step of a search. Returns `None` and notes the reason if the generators of the step were lost, or if
+/// additional generators could not start. The results of earlier steps remain valid.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     plan: LoadPlan,

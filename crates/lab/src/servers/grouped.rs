@@ -54,7 +54,8 @@ impl GroupedServer {
         Ok(Self { server: CommandServer::start(&command, at, stop)?, _group: group })
     }
 
-    /// Waits a moment. Returns the reason if the server ends meanwhile, and `None` if the server still runs.
+    /// Waits for a short interval. Returns the reason if the server ends in this interval, and `None` if the server
+    /// still runs.
     pub(crate) fn ended(&self) -> Option<String> {
         self.server.ended()
     }

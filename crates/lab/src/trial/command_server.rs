@@ -78,7 +78,8 @@ impl CommandServer {
         Ok(server)
     }
 
-    /// Waits a moment. Returns the reason if the server ends meanwhile, and `None` if the server still runs.
+    /// Waits for a short interval. Returns the reason if the server ends in this interval, and `None` if the server
+    /// still runs.
     pub fn ended(&self) -> Option<String> {
         match self.agent.hear(Instant::now() + INTERVAL)?.1 {
             AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => {

@@ -23,7 +23,7 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     lab.finish()
 }
 
-/// Conducts one load. Each repeat has different random arrivals.
+/// Conducts the load of one repeat. Each repeat has different random arrivals.
 fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
     let point = Point {
         label: label(&target_setup.load),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// Maximum time from the first to the last byte of an answer that counts as arrived in one piece, microseconds. It is
-/// the shortest time that a histogram stores.
+/// Maximum time from the first to the last byte of an answer that counts as arrived in one piece, microseconds. The
+/// value is the shortest time that a histogram stores.
 const ONE_PIECE_US: f64 = 0.001;
 
 /// Label, kind and settings of a trial, which are set before the trial is conducted.
@@ -104,8 +104,8 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
     }
 }
 
-/// Removes a histogram that equals another one, because every answer arrived in one piece. Returns whether the agents
-/// sent times to the first byte, and waits.
+/// Removes a histogram that equals another one, because every answer arrived in one piece. Returns two flags: true if
+/// the agents sent times to the first byte, and true if they sent waits.
 fn take_repeated(histograms: &mut BTreeMap<String, Hist>) -> [bool; 2] {
     let first_byte = AnswerTime::FirstByte.histogram();
     let known = [first_byte, "wait"].map(|name| histograms.contains_key(name));
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(trial.blocked_us, Summary::default());
     }
 
-    /// A first agent has answers in one piece, a second one an answer in several.
+    /// One agent got each answer in one piece, and another agent got an answer in several pieces.
     #[test]
     fn the_parts_of_a_response_time_are_known_if_any_answer_came_in_pieces() {
         let of = |times_ms: &[u64]| {

@@ -33,11 +33,11 @@ pub struct Parameter {
 /// Unit of a [`Parameter`] on the command line. In a load plan, the value is always a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A plain number.
+    /// The parameter is a number without a unit.
     Number,
-    /// A share: a number from 0 to 1, or a percentage.
+    /// The parameter is a share: a number from 0 to 1, or a percentage.
     Share,
-    /// A time with a unit. In a load plan, the time is a number of seconds.
+    /// The parameter is a time with a unit. In a load plan, the time is a number of seconds.
     Time,
 }
 

@@ -3,9 +3,9 @@
 
 use fastrand::Rng;
 
-/// A line of the table. When a draw selects this line, 32 further random bits are compared with `keep`. If the random
-/// bits are below `keep`, the draw's result is the line's own index. If the random bits are not below `keep`, the
-/// draw's result is `other`.
+/// One line of the table from which random indexes are drawn. When a draw selects this line, 32 further random bits are
+/// compared with `keep`. If the random bits are below `keep`, the draw's result is the line's own index. If the random
+/// bits are not below `keep`, the draw's result is `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,

@@ -14,7 +14,7 @@ use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Schedules the connects. The connects of a block of connections are evenly spaced.
+    /// Schedules the connects of all connections. The connects of a block of connections are evenly spaced.
     pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: BlockTurns) {
         let origin = ops.now().max(self.task.origin_ns);
         for conn in 0..self.conns.len() as u32 {
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // There are two blocks of 10 connections. Each block has a rate of 40,960 B/s, so it sends 10 messages per
+        // The load has two blocks of 10 connections. Each block has a rate of 40,960 B/s, so it sends 10 messages per
         // second. Each of the 10 connections of a block thus sends once per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();

@@ -59,7 +59,8 @@ impl Core {
         }
     }
 
-    /// Ends the connect phase: from now on, all established connections may send. Later calls do nothing.
+    /// Ends the connect phase: from now on, all established connections may send. Further calls of this function have
+    /// no effect.
     pub(super) fn end_opening(&mut self, now: u64) {
         if !std::mem::take(&mut self.opening) {
             return;

@@ -140,8 +140,8 @@ fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     assert_eq!((t.completed, t.keep_alive_races), (0, 0));
 }
 
-/// A WebSocket server closes the connection with a code and a reason while a request waits. Later, a request fails for
-/// another reason.
+/// A WebSocket server closes the connection with a code and a reason while a request waits. Later, a request on another
+/// connection fails for another reason.
 #[test]
 fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     let mut fixture = Fixture::ready(2, 0.0, &[1.0]);
@@ -222,8 +222,8 @@ fn two_in_a_pipeline() -> Fixture {
     fixture
 }
 
-/// The server answers the first request of a pipeline, and then ends the connection instead of answering the second.
-/// The client had sent a third request.
+/// The server answers the first request of a pipeline, and then ends the connection instead of answering the second. At
+/// that time, the client had already sent a third request.
 #[test]
 fn the_oldest_request_of_a_pipeline_fails_and_those_behind_it_are_sent_again() {
     for (end, kind) in

@@ -6,7 +6,7 @@ pub(super) enum State {
     /// The connection number is not in use.
     #[default]
     Free,
-    /// The connection is closed. The timer will start the next connect.
+    /// The connection is closed. The next connect starts when the connection's timer expires.
     Waiting,
     /// The SYN was sent, and the connection is not yet established.
     Connecting,
@@ -14,7 +14,7 @@ pub(super) enum State {
     Handshaking,
     /// The connection is established and has no request in flight.
     Idle,
-    /// The connection is established. The timer will start the next request.
+    /// The connection is established. The next request starts when the connection's timer expires.
     Thinking,
     /// The connection has at least one request in flight.
     Busy,

@@ -14,7 +14,8 @@ use super::in_flight::Requeued;
 use super::{Core, InFlightRequest, Mode, State};
 use crate::driver::Ops;
 
-/// Maximum time that a connection stays open only to wait for a ticket, nanoseconds. A ticket takes one round trip.
+/// Maximum time that a connection stays open only to wait for a ticket, nanoseconds. A session ticket usually arrives
+/// after one round trip.
 const TICKET_WAIT_NS: u64 = 100_000_000;
 
 impl Core {

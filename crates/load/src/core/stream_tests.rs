@@ -78,7 +78,7 @@ fn a_stream_that_ends_early_is_broken() {
     assert_eq!((part.streams.unwrap().broken, part.total.errors.0[&ErrorKind::WrongBody]), (1, 1));
 }
 
-/// The timeout is 10 s. If events did not restart the timeout, the timeout would end the stream.
+/// The stream lasts longer than the timeout of 10 s, so the timeout would end the stream if events did not restart it.
 #[test]
 fn the_timeout_of_a_stream_is_the_wait_for_its_next_event() {
     let mut fixture = opened("");

@@ -3,10 +3,10 @@
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
-/// The test protocol. In the handshake, the client sends `H`, the server `h`, and the client `F`. A request is `R`, its
-/// ID and its class. An answer is `A` and the ID. Instead of `A`, the server may send `X` (failed), `U` (not processed)
-/// or `T` (status 408). The client answers a ping `P` with `p`, a close `C` with `c`, and an error `E` with `e`. `M`
-/// begins an answer, and `B` is a close with a reason.
+/// The made-up protocol of the tests. In the handshake, the client sends `H`, the server `h`, and the client `F`. A
+/// request is `R`, its ID and its class. An answer is `A` and the ID. Instead of `A`, the server may send `X` (failed),
+/// `U` (not processed) or `T` (status 408). The client answers a ping `P` with `p`, a close `C` with `c`, and an error
+/// `E` with `e`. `M` begins an answer, and `B` is a close with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,

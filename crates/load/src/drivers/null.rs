@@ -1,6 +1,6 @@
-//! The null driver, which uses no network. Every connect succeeds. Every send is answered in the next pass of the event
-//! loop, always with the same bytes. A load with this driver therefore shows only the work of the generator itself. The
-//! driver uses the real clock.
+//! The null driver, which uses no network. Every connect succeeds at once. Every send is answered in the next pass of
+//! the event loop, always with the same bytes. A load with this driver therefore shows only the work of the generator
+//! itself. The driver uses the machine's real clock, not a simulated one.
 
 use std::collections::VecDeque;
 

@@ -47,7 +47,7 @@ impl PieceTimes {
         }
     }
 
-    /// Removes all times.
+    /// Removes all recorded times.
     pub(super) fn clear(&mut self) {
         [&mut self.response, &mut self.first_byte, &mut self.transfer].into_iter().for_each(Hist::clear);
         self.sent.iter_mut().flat_map(|sent| [&mut sent.service, &mut sent.wait]).for_each(Hist::clear);

@@ -17,7 +17,8 @@ use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan
 /// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Answers each request. Closes the connection after an answer if the answered request has `Connection: close`.
+    /// The server answers each request. It closes the connection after an answer if the answered request has
+    /// `Connection: close`.
     Proper,
     /// Answers this number of requests on a connection, and then closes the connection without announcing this.
     CloseAfter(u32),

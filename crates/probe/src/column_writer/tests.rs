@@ -51,8 +51,8 @@ fn a_recording_of_eight_hours_is_thinned_but_keeps_edges_and_its_end() {
     assert_eq!(writer.take().t_s, [9.0, 10.0], "the next trial begins anew");
 }
 
-/// Takes two samples per second of 300 columns (gauges and counters). Each gauge has one peak. One sample is at the
-/// start of a phase.
+/// Takes two samples per second of 300 columns (gauges and counters). Each gauge has one peak, and one of the samples
+/// is at the start of a phase.
 #[test]
 fn twelve_hours_take_no_more_than_one_and_keep_means_and_peaks() {
     let mut writer = ColumnWriter::default();

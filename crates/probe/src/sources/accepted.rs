@@ -79,7 +79,7 @@ impl Peers {
         self.waiting.clear();
     }
 
-    /// Counts a socket. A connection that was not accepted has no inode yet.
+    /// Counts the socket of one connection. A connection that was not accepted has no inode yet.
     fn add(&mut self, peer: SocketAddr, inode: u32) {
         if inode == 0 { &mut self.waiting } else { &mut self.accepted }.insert(peer);
     }

@@ -1,6 +1,6 @@
 //! Packets through the backlog of each CPU: /proc/net/softnet_stat. Source: net/core/net-procfs.c, softnet_seq_show.
-//! The columns are hexadecimal. Since Linux 5.10, the 13th column is the number of the CPU. In older kernels, the file
-//! has no 13th column, and its lines are in the order of CPUs.
+//! The file's columns are hexadecimal numbers. Since Linux 5.10, the 13th column is the number of the CPU. In older
+//! kernels, the file has no 13th column, and its lines are in the order of CPUs.
 
 use crate::Scope;
 use crate::family::Family;

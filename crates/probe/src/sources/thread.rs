@@ -140,7 +140,7 @@ impl ThreadRoom {
 pub(super) struct Threads {
     list: Vec<Thread>,
     retired: Counts,
-    /// Columns of ended threads.
+    /// Columns of threads that have ended.
     ended: Vec<Slots>,
     /// Number of living and ended threads with columns of their own.
     rows: usize,

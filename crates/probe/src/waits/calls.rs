@@ -24,21 +24,21 @@ pub(super) enum Call {
     Poll,
     /// `select(highest + 1, …)` and `pselect6`.
     Select,
-    /// Waits on an epoll descriptor or an io_uring.
+    /// A call that waits on an epoll descriptor or an io_uring.
     Events,
-    /// Sleeps for a fixed time.
+    /// A call that sleeps for a fixed time.
     Sleep,
-    /// Waits for a child process, or creates one.
+    /// A call that waits for a child process, or creates one.
     Child,
-    /// Waits for a lock on a file or for a semaphore of System V.
+    /// A call that waits for a lock on a file or for a semaphore of System V.
     FileLock,
     /// `fcntl(descriptor, command, …)`.
     Fcntl,
-    /// Waits for a signal.
+    /// A call that waits for a signal.
     Signal,
-    /// Waits for a message from a message queue (msgrcv, mq_timedreceive).
+    /// A call that waits for a message from a message queue (msgrcv, mq_timedreceive).
     Message,
-    /// Changes the memory map.
+    /// A call that changes the memory map of the process.
     Memory,
 }
 
@@ -158,7 +158,7 @@ pub(super) enum Blocked {
     InCall {
         /// Number of the call.
         number: u64,
-        /// First five arguments.
+        /// First five arguments of the system call.
         arguments: [u64; 5],
         /// Stack pointer and program counter.
         stack: (u64, u64),

@@ -13,7 +13,8 @@ use super::thread_reader::ThreadReader;
 /// If threads wait for this number of futexes or more, futexes with a single waiting thread are not read.
 const MAX_LONE_FUTEXES: usize = 64;
 
-/// Reads each futex, and the activity of its owner. `processes` are the processes of the round.
+/// Reads each futex, and the activity of its owner. `processes` are the processes that the current sampling round has
+/// read.
 pub(super) fn read(
     processes: &mut BTreeMap<u32, Process>,
     sockets: &Sockets,

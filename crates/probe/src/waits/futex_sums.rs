@@ -54,7 +54,7 @@ impl UserRounds {
 struct FutexSum {
     process: Arc<str>,
     users: BTreeSet<u32>,
-    /// Names of the users.
+    /// Names of the threads that use the futex.
     names: BTreeSet<Arc<str>>,
     waiting: f64,
     contended: u64,

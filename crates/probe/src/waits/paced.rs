@@ -3,9 +3,9 @@
 /// Largest rate of a task: the share of a CPU that the task may use, and the minimum pause before its next repetition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Share of a CPU, 0 to 1.
+    /// Share of a CPU that the task may use, 0 to 1.
     share: f64,
-    /// Minimum pause, nanoseconds.
+    /// Minimum pause between two repetitions of the task, nanoseconds.
     min_pause_ns: f64,
 }
 
@@ -26,7 +26,7 @@ pub(super) const STACKS: Pace = Pace { share: 0.001, min_pause_ns: 50e6 };
 /// Pace of reading the stacks of threads that hold a lock.
 pub(super) const HOLDERS: Pace = Pace { share: 0.0003, min_pause_ns: 10e6 };
 
-/// A repeated task. The more CPU time a repetition costs, the longer is the pause until the next one.
+/// A task that the sampler repeats. The more CPU time a repetition costs, the longer is the pause until the next one.
 #[derive(Debug, Default)]
 pub(super) struct Paced {
     /// Time of the next repetition, nanoseconds.

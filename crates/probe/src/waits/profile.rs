@@ -123,7 +123,7 @@ pub(super) struct ProfileSums {
 }
 
 impl ProfileSums {
-    /// Adds a round.
+    /// Adds the samples of one round to the sums.
     pub(super) fn add(&mut self, round: &Round) {
         self.rounds += 1;
         self.samples += round.threads.len() as u64;

@@ -56,7 +56,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader of these processes and their children. Reads nothing yet.
+    /// Creates a reader of these processes and their children, but reads no thread yet.
     pub(super) fn new(roots: Vec<u32>, netns_pid: Option<u32>) -> Self {
         Self {
             roots,

@@ -1,4 +1,4 @@
-//! Data of one round. A round reads each thread once, or the next part of the threads if there are too many.
+//! Data of one sampling round. A round reads each thread once, or the next part of the threads if there are too many.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

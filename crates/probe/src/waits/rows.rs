@@ -1,4 +1,4 @@
-//! Helpers for the rows of a profile.
+//! Helper functions that build the rows of a profile of waiting threads.
 
 use std::collections::BTreeMap;
 

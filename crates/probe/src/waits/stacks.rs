@@ -20,7 +20,7 @@ const MAX_ENDED: usize = 1024;
 /// unwinding a thread. Many small rounds cover more moments than a few large rounds.
 const MAX_GOROUTINES: u64 = 32;
 
-/// Sampler of stacks.
+/// Samples the stacks of the observed processes.
 pub(super) struct StackSampler {
     cpu: CpuStacks,
     followed: HashSet<u32>,

@@ -42,7 +42,7 @@ struct Waits {
     text: String,
 }
 
-/// Sums by process name.
+/// Sums over the sampled tasks (goroutines), by process name.
 #[derive(Debug, Default)]
 pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
 

@@ -28,7 +28,7 @@ pub(super) struct Thread {
     /// Name with `#` in place of each number. A thread without its own name has the name of its process, in which
     /// numbers are not replaced.
     pub(super) name: Arc<str>,
-    /// Name with its numbers.
+    /// Complete name of the thread, including the numbers in the name.
     pub(super) full_name: Arc<str>,
     /// Name of the thread's process.
     process: Arc<str>,

@@ -19,7 +19,7 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Returns the turn of a round, if there are `threads` threads. Rounds are counted from any number.
+    /// Returns the turn of a round, if there are `threads` threads. The first round may have any number.
     pub(super) fn of(threads: usize, round: u64) -> Self {
         let turns = if threads > MAX_ROUND_THREADS { threads.div_ceil(TURN_THREADS) as u64 } else { 1 };
         Self { turns, current: round % turns }

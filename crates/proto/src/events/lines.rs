@@ -20,7 +20,7 @@ impl Lines {
         self.text(rest, sink);
     }
 
-    /// Ends the current line. The caller calls this function at a line feed and at the end of the body.
+    /// Ends the current line of the body. The caller calls this function at a line feed and at the end of the body.
     pub(super) fn end(&mut self, sink: &mut EventSink<'_>) {
         if std::mem::take(&mut self.has_text) {
             sink.event_ends();

@@ -12,14 +12,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Part of a line to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// The byte order mark. The number says how many bytes of the byte order mark have arrived.
+    /// The reader is in the byte order mark at the start of the body. The number says how many bytes of the byte order
+    /// mark have arrived.
     ByteOrderMark(u8),
     /// The beginning of a line, whose field name is not yet known. The number says how many bytes of the line have
     /// arrived; they match the beginning of [`FIELD`].
     Name(u8),
-    /// The rest of a line of the field `data`.
+    /// The reader is in the rest of a line of the field `data`.
     Data,
-    /// The rest of any other line.
+    /// The reader is in the rest of a line of any field except `data`.
     Other,
 }
 
@@ -27,7 +28,7 @@ enum Position {
 #[derive(Debug)]
 pub(super) struct ServerSentEvents {
     at: Position,
-    /// True directly after a carriage return. A line feed that comes next belongs to the same line end.
+    /// True if the last byte was a carriage return. A line feed that comes next belongs to the same line end.
     after_return: bool,
     /// True if the current block of lines has a field `data`.
     has_data: bool,

@@ -4,8 +4,8 @@ const SSE: &[u8] = b"\xef\xbb\xbfdata: a\n\n: keep-alive\n\nevent: x\r\ndata: b\
     dat: no\n\ndatab: no\n\ndata:\n\n: [DONE]\n\ndata: [DONE]\n\ndata: cut off";
 const NDJSON: &[u8] = b"{\"a\":1}\n\r\n  \n{\"b\":2}\r\n[DONE]\n\n{\"c\":3}";
 
-/// Counts the events of a body that arrives in pieces. Each piece ends a chunk. Returns the count of each piece, the
-/// count at the end of the body, and false if the body lacks the end marker `end`.
+/// Counts the events of a body that arrives in pieces. Each piece is the end of a chunk. Returns the count of each
+/// piece, the count at the end of the body, and false if the body lacks the end marker `end`.
 fn counts<'a>(format: StreamFormat, end: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u32>, u32, bool) {
     let plan = StreamPlan { format, end: end.into(), ..StreamPlan::default() };
     let mut events = EventCounter::new(&plan);

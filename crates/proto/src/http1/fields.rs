@@ -30,7 +30,7 @@ impl Hop {
 pub struct Refused {
     /// Status for the client: 400, 431, 501 or 505.
     pub status: u16,
-    /// Reason in words.
+    /// Reason for the error, in words.
     pub why: &'static str,
 }
 

@@ -97,8 +97,8 @@ impl HeadBuffer {
     }
 }
 
-/// Returns the position after the empty line that ends a head. The search begins at `from`. The caller knows that no
-/// head ends before `from`.
+/// Returns the position after the empty line that ends a head. The function searches from the position `from` on. The
+/// caller knows that no head ends before `from`.
 fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let newline = |i: usize| bytes[i] == b'\n';
     (from..bytes.len()).find_map(|i| {

@@ -55,7 +55,8 @@ pub(super) enum Ending {
 }
 
 impl Page {
-    /// Creates a page. `fields` are additional header lines, each with its line end.
+    /// Creates a page, which is the content of a response. `fields` are additional header lines, each with its line
+    /// end.
     pub fn new(status: u16, content_type: &str, fields: &str, body: Vec<u8>) -> Arc<Self> {
         let fields = format!("Content-Type: {content_type}\r\n{fields}");
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
@@ -108,7 +109,7 @@ impl Page {
         Self::new(status, "text/plain", fields, body.into_bytes())
     }
 
-    /// Returns the body.
+    /// Returns the body of the page.
     pub fn body(&self) -> &[u8] {
         &self.body
     }

@@ -21,7 +21,7 @@ pub(super) enum Phase {
     Login,
     /// Statements are being prepared.
     Preparing,
-    /// Requests may start.
+    /// The setup is complete, so requests may start.
     #[default]
     Ready,
 }

@@ -1,5 +1,5 @@
-//! Conversion of times. Callers give nanoseconds of any monotonic clock, which may be a virtual one; quinn-proto takes
-//! values of the type [`Instant`].
+//! Converts between two representations of time. Callers give nanoseconds of any monotonic clock, which may be a
+//! virtual one; quinn-proto takes values of the type [`Instant`].
 
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};

@@ -126,7 +126,7 @@ impl Head {
         Self { operation, status: None, origin: (false, false), offset, length, file_bytes: 0 }
     }
 
-    /// Encodes the header.
+    /// Encodes the header of a message.
     pub fn encode(&self) -> [u8; HEAD_BYTES] {
         let mut bytes = [0; HEAD_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);

@@ -2,7 +2,7 @@
 
 use run::CLUSTER_SLOTS;
 
-/// Commands without a key.
+/// Names of the Redis commands that have no key.
 const WITHOUT_KEY: &[&str] = &[
     "ACL",
     "AUTH",

@@ -13,9 +13,9 @@ const MAX_REPLY_BYTES: usize = 16 << 20;
 pub enum Value {
     /// A string, or the text of a reply of any other type.
     Text(Vec<u8>),
-    /// A whole number.
+    /// The reply is a whole number.
     Number(i64),
-    /// An array of replies.
+    /// The reply is an array of replies.
     List(Vec<Value>),
     /// The text of an error, without control characters.
     Error(String),
@@ -75,7 +75,7 @@ impl ValueReader {
     }
 }
 
-/// Returns the values of all complete replies in `bytes`. Ignores an incomplete reply at the end.
+/// Returns the values of all complete replies in `bytes`. An incomplete reply at the end of `bytes` is ignored.
 pub fn values(mut bytes: &[u8]) -> Result<Vec<Value>, Fault> {
     let (mut reader, mut all) = (Reader::default(), Vec::new());
     loop {

@@ -45,7 +45,7 @@ impl MessageIds {
         let room = format!("{quote}{MIN_ID}{quote}");
         let with_id = [&message[..begin], room.as_bytes(), &message[begin + found.len()..]].concat();
         let in_message = begin + quote.len()..begin + quote.len() + DIGITS;
-        // The first ID is random. Several load generators that use the same server therefore use different IDs.
+        // The first ID is random, so that several load generators that use one server have different IDs.
         let next = AtomicU32::new(fastrand::u32(..IDS));
         Ok((Self { in_message, in_answer, pointer: of_answer.into(), next }, with_id.into()))
     }

@@ -1,6 +1,7 @@
 //! Masks (RFC 6455, section 5.3): a client XORs its payload with four bytes, which are repeated.
 
-/// Applies a mask to bytes that begin at offset `from` of the payload. A second call removes the mask.
+/// Applies a mask to bytes that begin at offset `from` of the payload. A second call with the same arguments removes
+/// the mask.
 #[inline]
 pub(super) fn apply(bytes: &mut [u8], mask: [u8; 4], from: u64) {
     let mut turned = mask;

@@ -33,7 +33,8 @@ impl Default for ServerSession {
 }
 
 impl ServerSession {
-    /// Creates a session that drops the messages of the client. The caller sends messages with [`ServerSession::say`].
+    /// Creates a session that drops the messages of the client. The server sends a message only if the caller calls
+    /// [`ServerSession::say`].
     pub fn silent() -> Self {
         Self { drops: true, ..Self::default() }
     }

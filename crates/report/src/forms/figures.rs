@@ -16,9 +16,9 @@ pub(super) struct Figure {
 
 /// Type of a figure, with the function that returns its value.
 pub(super) enum Of {
-    /// Count over the whole trial.
+    /// The figure is a count over the whole trial.
     Count(fn(&Trial) -> u64),
-    /// Mean over the measured window.
+    /// The figure is a mean over the measured window.
     Level(fn(&Trial) -> f64),
 }
 

@@ -192,8 +192,8 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// Writes a sample. Leaves out a value that is not finite (infinite or NaN), because a program that reads the text
-    /// could use it as a measured value.
+    /// Writes one sample of a metric. Leaves out a value that is not finite (infinite or NaN), because a program that
+    /// reads the text could use it as a measured value.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };

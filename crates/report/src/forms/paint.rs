@@ -1,4 +1,4 @@
-//! Colours of texts in a terminal.
+//! Colours the texts of a report for a terminal.
 
 use crate::{Style, Tone};
 

@@ -176,8 +176,8 @@ impl Page {
         }
     }
 
-    /// Prints a line with the number of list entries or table rows that were left out. Prints nothing if all entries
-    /// are shown.
+    /// Prints a line with the number of list entries or table rows that were left out. If no entry or row was left out,
+    /// prints nothing.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;

@@ -38,7 +38,7 @@ pub struct IntervalRow {
     pub low: f64,
     /// Upper end of the interval; equals `value` if there is no interval.
     pub high: f64,
-    /// Colour in the chart.
+    /// Colour of the estimate in the chart.
     pub hue: Hue,
 }
 

@@ -15,7 +15,7 @@ pub struct Plot {
     pub y: Axis,
     /// Curves and points of the chart.
     pub series: Vec<Series>,
-    /// Positions that are marked with a text.
+    /// Positions in the chart that are marked with a text.
     pub marks: Vec<Mark>,
     /// Shaded ranges of x.
     pub bands: Vec<Band>,
@@ -83,7 +83,7 @@ pub enum Look {
     Dots,
     /// Line of thin dashes, for a bound or a fit.
     Dashed,
-    /// Rings, for published values.
+    /// Points drawn as rings, for published values.
     Hollow,
 }
 

@@ -6,7 +6,7 @@ use super::labels::width;
 /// Height of a line of text, pixels.
 const LINE: f64 = 14.0;
 
-/// A candidate position of a text.
+/// A position at which a text may be placed in a chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     /// Horizontal position of the text's beginning or end, pixels.

@@ -28,8 +28,8 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
     CurvePoint { at, old, new }
 }
 
-/// Returns a comparison in which the new server takes 5 % more CPU time per request. In this comparison, the rates are
-/// undecided.
+/// Returns a comparison in which the new server takes 5 % more CPU time per request. The comparison does not decide
+/// whether the rates of the two servers differ.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
     let beside = ComparedFigure {

@@ -72,8 +72,8 @@ fn next_command(text: &str, error_at: usize) -> usize {
     later.next().map_or(text.len(), |(begin, _)| begin)
 }
 
-/// Finds a caret (`^`). With carets, browsers escape characters for cmd.exe. A text with single quotation marks is
-/// written for another shell, so its carets are no escapes, and the function returns `None`.
+/// Finds a caret (`^`), with which browsers escape characters for cmd.exe of Windows. A text with single quotation
+/// marks is written for another shell, so its carets are no escapes, and the function returns `None`.
 fn caret_of_windows(text: &str) -> Option<usize> {
     let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
     let escapes = |at: usize| {
@@ -98,7 +98,7 @@ impl Reader<'_> {
         Some(c)
     }
 
-    /// Copies the next character.
+    /// Copies the next character of the command line to `to`.
     fn copy(&mut self, to: &mut Vec<u8>) {
         self.next().into_iter().for_each(|c| push(to, c));
     }

@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::line::{Logged, code, is_method, request};
 use super::time;
 
-/// Parses a line. The error has a column, counted from 1, and a message.
+/// Parses one line of a log in JSON. The error has a column, counted from 1, and a message.
 pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
     let (value, escaped) = value(line).map_err(|e| (e.column().max(1), format!("no JSON: {e}")))?;
     let text = |names: &[String]| names.iter().find_map(|name| find_field(&value, name));

@@ -52,8 +52,8 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
                 all.push((open + 1, open + 1 + length));
                 at = open + length + 2;
             }
-            // If a server is still writing to the log, the log may end in the middle of a field. The fields before it
-            // are kept.
+            // If a server is still writing to the log, the log may end in the middle of a field. All complete fields
+            // before this incomplete field are kept.
             None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
             None => break,
         }

@@ -1,4 +1,4 @@
-//! Times in logs. All functions return seconds since the epoch.
+//! Parses the times in access logs. All functions return seconds since 1 January 1970.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;

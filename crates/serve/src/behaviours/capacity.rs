@@ -86,7 +86,7 @@ mod tests {
     fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // The thread woke up 5 ms late. The next time slices end as if the thread had woken up on time.
+        // Although the thread woke up 5 ms late, the next time slices end as if it had woken up on time.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }

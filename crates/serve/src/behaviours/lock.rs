@@ -15,7 +15,7 @@ pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay
     Ok(Some(Arc::new(move || planted_lock(hold_ns))))
 }
 
-/// Sleeps while it holds the lock.
+/// Takes the lock that all requests share, and sleeps while it holds the lock.
 #[inline(never)]
 fn planted_lock(hold_ns: u64) {
     let _held = PLANTED_LOCK.lock().unwrap_or_else(PoisonError::into_inner);

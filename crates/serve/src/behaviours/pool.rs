@@ -20,7 +20,7 @@ pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay
     Ok(Some(Arc::new(move || planted_pool(places as u32, hold_ns))))
 }
 
-/// Sleeps while it holds a slot.
+/// Takes a slot of the pool, and sleeps while it holds the slot.
 #[inline(never)]
 fn planted_pool(places: u32, hold_ns: u64) {
     let taken = PLANTED_POOL.lock().unwrap_or_else(PoisonError::into_inner);

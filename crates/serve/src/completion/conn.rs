@@ -57,7 +57,7 @@ impl Conn {
     }
 }
 
-/// An outstanding send.
+/// A send that has been posted but has not completed yet.
 pub(super) struct Sending {
     pub(super) index: u32,
     pub(super) generation: u32,

@@ -15,10 +15,10 @@ const BUFFERS_AT_FIRST: u16 = 64;
 pub(crate) enum Receive {
     /// One multishot receive, which continues until the peer closes.
     Multishot,
-    /// One receive at a time.
+    /// Only one receive is posted at a time.
     Single,
-    /// A zero-byte receive, which completes when data arrives. After the zero-byte receive, single receives follow
-    /// until the socket would block or enough bytes were read.
+    /// The server posts a zero-byte receive, which completes when data arrives. After the zero-byte receive, single
+    /// receives follow until the socket would block or enough bytes were read.
     Empty,
 }
 

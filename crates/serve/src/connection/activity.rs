@@ -98,8 +98,8 @@ impl Activity {
         self.head_since_ms != 0 && !std::mem::replace(&mut self.head_watched, true)
     }
 
-    /// Returns the time that is left for an incomplete head, milliseconds; `None` if no head is incomplete. A head may
-    /// take at most `most_ms`.
+    /// Returns the time that is left for an incomplete head, milliseconds; `None` if no head is incomplete. The head of
+    /// a request may take at most `most_ms` to arrive.
     pub(crate) fn head_left_ms(&self, now_ms: u32, most_ms: u32) -> Option<u32> {
         let begun = self.head_since_ms != 0;
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))

@@ -27,7 +27,7 @@ pub(crate) enum Next {
     Wait,
     /// Close the sending side (shutdown) and continue to read. Data that arrives after the shutdown is dropped.
     EndSide,
-    /// Close the connection.
+    /// The caller must close the connection.
     Close(End),
 }
 

@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Maximum time to wait, nanoseconds, so that the second of the Date header is up to date.
 const MAX_WAIT_NS: u64 = 500_000_000;
 
-/// A thread of the server.
+/// One serving thread of an HTTP/3 server.
 pub(super) struct Worker {
     shard: ServerShard<Pages>,
     site: Arc<Pages>,
@@ -101,7 +101,8 @@ impl Worker {
             match udp::send_to(&**socket, bytes, datagram_bytes, to) {
                 Ok(()) => cell.bytes_out.add(bytes.len() as u64),
                 Err(Errno::AGAIN | Errno::NOBUFS) => return false,
-                // The client has gone, or its network. QUIC notices by its own timers that a client has gone.
+                // The client, or the network to the client, can no longer be reached. QUIC notices by its own timers
+                // that a client has gone.
                 Err(Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::MSGSIZE | Errno::INTR) => {}
                 Err(e) => failed = Some(e),
             }

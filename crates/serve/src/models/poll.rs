@@ -79,7 +79,8 @@ pub(super) fn group(fair: bool) -> PollList {
     PollList { lowest_only: !fair, ..PollList::default() }
 }
 
-/// Runs the event loop of one thread of the model `event-groups`, which also uses poll(2). For `fair`, see [`group`].
+/// Runs the event loop of one thread of the model `event-groups`, which also uses poll(2). The function [`group`]
+/// explains the argument `fair`.
 pub(super) fn run(shard: crate::shard::ShardSetup, fair: bool) -> Result<(), ServeError> {
     Worker::new(shard, group(fair)).run()
 }

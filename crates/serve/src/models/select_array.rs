@@ -103,7 +103,8 @@ impl Arrays {
         }
     }
 
-    /// select(): leaves only the ready sockets in the sets. A broken socket stays in all sets.
+    /// Works as select(): leaves only the ready sockets in the sets. A socket with an error counts as ready in every
+    /// set that contains the socket.
     fn select(&mut self, timeout_ns: Option<u64>) -> sys::Result<()> {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         let mut list = std::mem::take(&mut self.list);

@@ -6,11 +6,11 @@ use proto::http1::{Chunked, Framing};
 /// The part of a message's body that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// A number of bytes.
+    /// The number of bytes of the body that still follow.
     Length(u64),
     /// The rest of a body in chunks, each of which begins with its length.
     Chunked(Chunked),
-    /// All bytes until the connection ends.
+    /// The body contains all bytes until the connection ends.
     UntilClose,
 }
 

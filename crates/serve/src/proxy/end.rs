@@ -19,7 +19,7 @@ pub(super) struct End {
     pub(super) declared: Mask,
 }
 
-/// Outcome of a read.
+/// Outcome of reading from a client or from the upstream server.
 pub(super) enum Read {
     Bytes(usize),
     /// No bytes are available now.

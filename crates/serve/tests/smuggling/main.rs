@@ -56,7 +56,8 @@ pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     }
 }
 
-/// Parses messages. Returns the number of messages, or the status with which a message is refused.
+/// Parses consecutive messages in `bytes`. Returns the number of messages, or the status with which a message is
+/// refused.
 fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
     let mut count = 0;
     while !bytes.is_empty() {

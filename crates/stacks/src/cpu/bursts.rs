@@ -76,7 +76,7 @@ impl Cost {
 }
 
 impl State {
-    /// Begins a burst.
+    /// Returns the state of a burst of sampling that begins now.
     pub(super) const fn burst(now_ns: u64) -> Self {
         Self::Burst { since_ns: now_ns, until_ns: now_ns + BURST_NS }
     }

@@ -25,7 +25,7 @@ const COMPACT: u32 = 1 << 5;
 /// Flag of a Python string: all characters are ASCII.
 const ASCII: u32 = 1 << 6;
 
-/// A code object.
+/// A code object of CPython, which describes one function.
 pub(super) struct Code {
     name: Arc<str>,
     file: Arc<str>,

@@ -52,7 +52,8 @@ impl Usl {
 struct Points {
     /// Concurrency of each point, and its throughput divided by the largest throughput.
     points: Vec<(f64, f64)>,
-    /// True if the error of a point is proportional to its throughput. If false, all errors have equal variance.
+    /// True if the error of a point is proportional to its throughput. False if the errors of all points have equal
+    /// variance.
     relative: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use super::estimate::CapacityEstimate;
 
-/// Weights of all capacities and steepnesses.
+/// Posterior probability (weight) of every combination of a capacity and a steepness.
 pub(super) struct Posterior {
     /// Rate, steepness and weight of each cell. Cells are ordered by rate, and all steepnesses of a rate are adjacent.
     pub(super) cells: Vec<(f64, f64, f64)>,

@@ -4,9 +4,9 @@ use super::ConnectionFilter;
 use crate::netlink::attribute;
 
 const REQ_BYTECODE: u16 = 1;
-/// Attribute with `tcp_info`.
+/// Netlink attribute that contains the structure `tcp_info`.
 pub(super) const INFO: u16 = 2;
-/// Attribute with the sizes and fill levels of the socket's buffers.
+/// Netlink attribute that contains the sizes and fill levels of the socket's buffers.
 pub(super) const SKMEMINFO: u16 = 7;
 /// `AF_INET` as a byte of the request.
 const INET: u8 = 2;

@@ -43,7 +43,7 @@ const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// Threads whose code an event samples.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
-    /// The calling thread.
+    /// The event samples only the calling thread.
     Caller,
     /// A thread, and threads that it starts later.
     Thread(u32),

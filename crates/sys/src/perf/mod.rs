@@ -53,8 +53,8 @@ impl CpuSampler {
         self.open(Target::Everything, period_ns)
     }
 
-    /// Ends the sampling of all threads and drops the samples that were not read. Closes all events. As long as any
-    /// `perf` event of the system is open, context switches take longer for each thread that once had an event.
+    /// Ends the sampling of all threads and drops the samples that were not read. Closes all `perf` events. As long as
+    /// any `perf` event of the system is open, context switches take longer for each thread that once had an event.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rings.clear();

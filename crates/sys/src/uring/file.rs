@@ -5,7 +5,7 @@
 pub enum File {
     /// An index in the table of registered files.
     Fixed(u32),
-    /// A plain descriptor.
+    /// A file descriptor of the process, which is not in the ring's table.
     Fd(std::os::fd::RawFd),
 }
 

@@ -21,7 +21,8 @@ impl Ring {
         self.push(&entry.flags(squeue::Flags::BUFFER_SELECT | op_flags).user_data(user))
     }
 
-    /// Waits for data without receiving it. Completes with 0 when data is available or the peer has closed.
+    /// Queues an operation that waits for data without receiving it. The operation completes with 0 when data is
+    /// available or the peer has closed.
     #[inline]
     pub fn recv_nothing(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Recv::new(f, std::ptr::null_mut(), 0).build());

@@ -173,7 +173,8 @@ impl ForwardLoop {
         self.heap.push(Reverse(DueFrame { at_ns, number: self.number, slot }));
     }
 
-    /// Delivers a frame. If the interface of the receiving host is down, the frame is lost, as on a real wire.
+    /// Delivers a frame to the receiving host. If the interface of the receiving host is down, the frame is lost, as on
+    /// a real wire.
     fn hand_over(&mut self, slot: usize) {
         if let Some(frame) = self.frames.get(slot) {
             for (at, port) in self.ports.iter().enumerate() {
@@ -218,7 +219,7 @@ impl ForwardLoop {
     }
 }
 
-/// Buffers for the frames that have not arrived yet. Later frames reuse the buffers.
+/// Buffers for the frames that have not arrived yet. After a frame has arrived, a later frame uses its buffer again.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,

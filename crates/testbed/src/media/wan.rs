@@ -1,4 +1,5 @@
-//! A long line between hosts. A forwarder in user space simulates the line, because many kernels lack netem.
+//! Simulation of a long-distance line between hosts. A forwarder in user space simulates the line, because many kernels
+//! lack netem.
 
 use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::{self, Arguments};

@@ -65,7 +65,7 @@ pub(super) fn clear(path: &Path) {
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }
 
-/// Result of a request to a keeper.
+/// Result of a request to a keeper (the process that owns a named testbed).
 pub(super) enum KeeperReply {
     /// Answer to the request.
     Answer(String),

@@ -43,7 +43,7 @@ fn a_server_is_described_with_all_imports() {
     let mut rounds = 0;
     while let requests @ [_, ..] = &collector.requests()[..] {
         let answers: Vec<Vec<u8>> = requests.iter().map(|request| server.answer(request)).collect();
-        // The first file of an answer is the one that was asked for. The others are left out.
+        // The first file of an answer is the requested file. The other files of the answer are left out.
         let first = |bytes: &Vec<u8>| match Response::decode(&bytes[..]).unwrap().answer {
             Some(Answer::Files(list)) => files(&list.files[..1]),
             other => panic!("{other:?}"),

@@ -76,7 +76,8 @@ fn case(seed: u64, disturbed: Option<f64>) -> Case {
     Case { seed, story: world.story, truth, counters, answer, outcome, why }
 }
 
-/// Judges the simulated networks of all seeds, on all CPUs of the machine. See [`draw`] for `disturbed`.
+/// Judges the simulated networks of all seeds, on all CPUs of the machine. The function [`draw`] explains the argument
+/// `disturbed`.
 pub(super) fn cases(seeds: Range<u64>, disturbed: Option<f64>) -> Vec<Case> {
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     let each = |worker: u64| {

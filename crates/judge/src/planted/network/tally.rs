@@ -41,7 +41,7 @@ impl Tally {
 /// Counts of the verdicts whose confidence is in one range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
-    /// Lowest confidence in the range.
+    /// Lowest confidence that belongs to the range.
     pub(super) from: f64,
     /// Upper end of the range of confidence, which does not belong to the range.
     pub(super) to: f64,

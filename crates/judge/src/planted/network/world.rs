@@ -79,9 +79,10 @@ pub(super) enum Threads {
 /// One step of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Travels between client and server for [`World::way_s`].
+    /// The request or its answer travels between client and server for [`World::way_s`].
     Way,
-    /// Enters a program. If the program has a pool, the request waits for a free worker and then occupies this worker.
+    /// The request enters a program. If the program has a pool, the request waits for a free worker and then occupies
+    /// this worker.
     Enter(usize),
     Leave(usize),
     /// Computes in a program for a random time with this mean, seconds.

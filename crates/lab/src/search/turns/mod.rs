@@ -105,7 +105,7 @@ struct Turns<'c, 'd> {
     plan: TurnsPlan,
     windows: Windows<'d>,
     looks: Looks,
-    /// `None` before the result is known.
+    /// Result of the comparison, and the time at which the result was known; `None` before.
     decided: Option<(ComparisonOutcome, f64)>,
     searches: Option<Beside>,
     /// Time for the whole comparison, seconds.

@@ -73,7 +73,7 @@ pub(super) enum Event {
     Connected(Conn),
     Answered(Conn),
     LastAnswered(Conn),
-    /// Second answer to a request.
+    /// The server answers a request for the second time.
     AnsweredAgain(Conn),
     Restart,
     /// The idle time of a connection is over. The second value is the number of requests that had arrived on the

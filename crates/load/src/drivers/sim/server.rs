@@ -22,14 +22,15 @@ pub struct TokenBucket {
 /// Moment at which the server ends a connection that it does not announce to end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SilentClose {
-    /// With the last answer.
+    /// The server closes the connection together with its last answer.
     #[default]
     AtOnce,
-    /// After the last answer, at a random time with this mean, nanoseconds. The times until the close are exponentially
-    /// distributed. If a request arrives before the close, the client gets a reset.
+    /// The server closes the connection at a random time after its last answer. The times until the close are
+    /// exponentially distributed, with this mean in nanoseconds. If a request arrives before the close, the client gets
+    /// a reset.
     Later(u64),
-    /// When the next request arrives, as a server does that reads the request and fails. The client's connection is
-    /// then reset.
+    /// The server closes the connection when the next request arrives, like a server that reads the request and fails.
+    /// The client's connection is then reset.
     AtNextRequest,
 }
 

@@ -37,7 +37,7 @@ impl EarlyRequests {
         std::mem::take(&mut self.counts)
     }
 
-    /// Prepares for a new connection. Keeps the counts.
+    /// Prepares this state for a new connection, but keeps the counts of early requests.
     pub(super) fn reset(&mut self) {
         self.is_open = false;
         self.sent.clear();

@@ -76,8 +76,8 @@ impl ClientSession {
         }
     }
 
-    /// Handles STOP_SENDING of the server: it does not need the rest of the request (section 4.1). The response may
-    /// still follow.
+    /// Handles STOP_SENDING, with which the server says that it does not need the rest of the request (section 4.1).
+    /// The server may still send its response.
     pub(super) fn stop_sending(&mut self, id: StreamId, code: u64) {
         let Some(link) = &mut self.link else { return };
         if let Some(stream) = self.streams.iter_mut().find(|stream| stream.id == id) {

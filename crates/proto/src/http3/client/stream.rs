@@ -53,8 +53,8 @@ impl Stream {
     }
 }
 
-/// Returns the number of a stream: 1 for the first request of a connection, 2 for the second one, and so on. Numbers
-/// are cut to 32 bits.
+/// Returns the number of a stream: 1 for the first request of a connection, 2 for the second one, and so on. Only the
+/// lowest 32 bits of the number are returned.
 pub(super) fn number(id: StreamId) -> u32 {
     (id.index() as u32).wrapping_add(1)
 }

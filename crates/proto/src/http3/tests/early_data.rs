@@ -94,7 +94,7 @@ fn rejected_early_data_is_sent_again_on_the_same_connection() {
         assert_eq!(early, EarlyData { handshakes: 0, requests: 0, resent: 3 });
         assert!(pair.client.resumed() == resumes && delays >= 4.0, "{delays} delays");
         assert_eq!(pair.server.take_counts().requests, u64::from(REQUESTS), "the server has seen each only once");
-        // The connection goes on as any other.
+        // After the rejected early data, the connection works like any other connection.
         assert_eq!(pair.requests(20, 5).len(), 20);
         assert_eq!(pair.client.take_early_data(), EarlyData::default());
     }

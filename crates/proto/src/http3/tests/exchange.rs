@@ -39,8 +39,8 @@ impl Exchange {
         exchange
     }
 
-    /// Completes the handshake, and opens the server's control stream with empty settings. Returns the control stream,
-    /// too.
+    /// Completes the handshake, and opens the server's control stream with empty settings. Also returns this control
+    /// stream.
     pub(super) fn with(http: HttpPlan) -> (Self, StreamId) {
         let mut exchange = Self::before_handshake(http);
         exchange.settle();
@@ -124,7 +124,7 @@ impl Exchange {
 }
 
 /// Returns the fault of a client, and the code with which it closes the connection, after `act` and an exchange of
-/// datagrams. The client has one request in flight. `act` gets the server's control stream, too.
+/// datagrams. The client has one request in flight. The second argument of `act` is the server's control stream.
 pub(super) fn refusal(act: impl FnOnce(&mut OddServer, StreamId)) -> (String, u64) {
     let (mut exchange, control) = Exchange::of_requests(1);
     act(&mut exchange.server, control);

@@ -54,7 +54,8 @@ fn interim_answers_and_trailers_are_no_answers() {
     }
 }
 
-/// RFC 9114, section 4.1.2: an answer whose content-length contradicts its body is malformed. The connection goes on.
+/// RFC 9114, section 4.1.2: an answer whose content-length contradicts its body is malformed. After this malformed
+/// answer, the connection continues.
 #[test]
 fn a_length_that_contradicts_the_body_fails_only_its_request() {
     let answer = |length: &str, body: &[u8]| {

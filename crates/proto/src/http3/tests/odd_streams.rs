@@ -73,7 +73,7 @@ fn servers_may_open_no_stream_for_requests() {
     assert_eq!(exchange.server.connection().streams().open(quinn_proto::Dir::Bi), None);
 }
 
-/// What the server does. The second argument is the server's control stream.
+/// Function that makes the server do something odd. Its second argument is the server's control stream.
 type Act = Box<dyn FnOnce(&mut OddServer, StreamId)>;
 
 /// Runs each case, and checks words of the fault and the error code.

@@ -5,7 +5,7 @@ use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad}
 use super::super::cpus::cpus;
 use super::super::pick;
 
-/// A service in the chain. A figure that is unknown is `None`.
+/// One service in the chain of upstream services. Unknown figures are `None`.
 #[derive(Default)]
 pub(super) struct Stop {
     /// Name of the service: `client`, `server` or an address.

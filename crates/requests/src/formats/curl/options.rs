@@ -26,9 +26,9 @@ pub(super) enum OptionEffect {
     GlobOff,
     /// Sends `.` and `..` in the path as they are.
     PathAsIs,
-    /// No effect on the request.
+    /// The option takes no value, and has no effect on the request.
     Ignored,
-    /// No effect on the request; takes a value.
+    /// The option takes a value, and has no effect on the request.
     IgnoredWithValue,
     /// The option has an effect that loadline does not imitate. The text describes the effect of the option to the
     /// user.

@@ -37,7 +37,7 @@ struct Shared {
     /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
     cell: Arc<Cell>,
-    /// Open sockets. When the server stops, it shuts these sockets down to wake blocked threads.
+    /// Sockets of all open connections. When the server stops, it shuts these sockets down to wake blocked threads.
     open: Mutex<Slab<Arc<TcpStream>>>,
 }
 

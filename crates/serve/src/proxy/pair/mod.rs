@@ -35,7 +35,7 @@ enum Answer {
     Done,
 }
 
-/// Next step of a pair.
+/// Next step of a pair: a client's connection and its upstream connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,

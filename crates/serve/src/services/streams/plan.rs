@@ -40,7 +40,7 @@ impl StreamPlan {
         if is_asked { Self::from(options, sys::clock::monotonic_ns).map(Some) } else { Ok(None) }
     }
 
-    /// Begins a stream now.
+    /// Begins a stream of events now, and returns the times of its events.
     pub(super) fn begin(&self) -> Times {
         self.schedule.begin((self.clock)(), self.streams.fetch_add(1, Ordering::Relaxed))
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Idle CPU time since a moment.
+/// Measures the machine's idle CPU time since a moment.
 pub(crate) struct IdleMeter {
     begin: Instant,
     times: Option<CpuTimes>,
@@ -16,7 +16,7 @@ struct CpuTimes {
 }
 
 impl IdleMeter {
-    /// Starts a measurement.
+    /// Starts a measurement of idle CPU time.
     pub(crate) fn start() -> Self {
         Self { begin: Instant::now(), times: read() }
     }
