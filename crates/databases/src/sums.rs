@@ -193,7 +193,7 @@ mod tests {
                 statement: format!("SELECT pg_sleep({round})"),
                 held_s,
             };
-            // One transaction blocks two sessions.
+            // In this test, one transaction blocks two sessions.
             let blockers = vec![blocker(7, Some(0.002)), blocker(7, Some(0.004))];
             sums.count(0.5);
             sums.add(Sample { sessions: (0..3).map(statement).collect(), idle: 4, blockers, ..Sample::default() });

@@ -147,7 +147,8 @@ fn wrong_well_known_types_are_no_panic() {
 }
 
 proptest! {
-    /// A real file with a few changed bytes. If its types can be built, they can be used.
+    /// Tests a real descriptor file in which a few bytes were changed. If types can be built from the changed file,
+    /// using these types must not cause a panic.
     #[test]
     fn changed_descriptors_are_no_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
         let nested = DescriptorProto {

@@ -162,8 +162,8 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // All events of this wait were the group's own. The loop checks the shared epoll instance again, and
-            // repeats the wait.
+            // The wait returned only events of the group's own descriptors, and none of the application's. The loop
+            // then checks the shared epoll instance again, and repeats the wait.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }

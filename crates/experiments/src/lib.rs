@@ -173,7 +173,7 @@ fn once(
     present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
-        // The experiment failed, but earlier trials are kept.
+        // The experiment failed, but its completed trials stay in the run.
         Err(error) if !lab.run.trials.is_empty() => {
             lab.note(format!("the experiment ended early: {error}"));
             lab.stop();

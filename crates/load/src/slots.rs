@@ -155,7 +155,7 @@ mod tests {
         let seen = || found.iter().filter(|r| r.is_finite());
         assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
-        // In the following call, all slots (short periods) are in the past.
+        // In the following call, the origin is so early that all slots (short periods) are in the past.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }

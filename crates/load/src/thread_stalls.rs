@@ -88,12 +88,13 @@ mod tests {
             held.sleeps(until_us * 1000);
         };
         pass(100, 1000, 0);
-        // The thread wakes up early because of an answer, then on time, then a little late.
+        // In the following passes, the thread wakes up early because of an answer, then on time, and then a little
+        // late.
         pass(500, 600, 1);
         pass(600, 2600, 0);
         pass(3000, 3000, 1);
-        // The thread wakes up 30 ms late. A pass of 8 ms is a stall if it handled ten answers, but not if it handled
-        // four hundred.
+        // In the next pass, the thread wakes up 30 ms late. A pass of 8 ms is a stall if it handled ten answers, but
+        // not if it handled four hundred.
         pass(33_000, 33_000, 0);
         pass(41_000, 41_000, 10);
         pass(49_000, 49_000, 400);

@@ -34,7 +34,7 @@ impl Trace {
     /// Returns the trace ID and the span ID.
     pub const fn ids(self) -> (u128, u64) {
         let [high, low, span] = [spread(self.0 ^ 1 << 63), spread(self.0), spread(self.0 ^ 1 << 62)];
-        // An ID of 0 is not valid.
+        // In a trace context, an ID of 0 is not valid.
         ((high as u128) << 64 | low as u128 | (low == 0) as u128, span | (span == 0) as u64)
     }
 

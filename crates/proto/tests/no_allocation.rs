@@ -81,7 +81,7 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
                 alloc::arm();
             }
             if session.ready() {
-                // Every second request has a trace context.
+                // In this load, every second request has a trace context.
                 let trace = |id| if id % 2 == 0 { Trace::new(1 + u64::from(round)) } else { Trace::NONE };
                 (0..4).for_each(|id| session.begin(Request { id, item: 0, trace: trace(id) }));
             }

@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn user_information_becomes_a_header() {
         let of = |url: &str| split(url).unwrap().authorization;
-        // RFC 7617, section 2: Aladdin with the password "open sesame".
+        // The example is from RFC 7617, section 2: the user is Aladdin, and the password "open sesame".
         assert_eq!(of("http://Aladdin:open%20sesame@h/").as_deref(), Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="));
         assert_eq!(of("https://token@h/"), Some(format!("Basic {}", run::to_base64(b"token:"))));
         assert_eq!(of("http://a%é:%@h/"), Some(format!("Basic {}", run::to_base64("a%é:%".as_bytes()))));

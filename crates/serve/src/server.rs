@@ -239,7 +239,8 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Without the reset, the kernel would keep the unread output until a timeout expires.
+            // The connection is reset, because the kernel would otherwise keep the unread output until a timeout
+            // expires.
             let _ = socket::set_reset_on_close(fd);
         }
     }

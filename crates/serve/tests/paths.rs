@@ -19,7 +19,7 @@ const OUTSIDE: &str = "served to nobody";
 /// Targets of requests that try to leave the directory. Each kind of target once gave access to files outside the
 /// directory of a well-known server.
 const TRICKS: &[&str] = &[
-    // Targets with dots, unencoded and percent-encoded.
+    // These targets contain dots, unencoded or percent-encoded.
     "/../secret",
     "/../../secret",
     "/../../../../../../../../../../etc/passwd",
@@ -41,7 +41,7 @@ const TRICKS: &[&str] = &[
     "/sub/..%2f..%2fsecret",
     "/sub%2f..%2f..%2fsecret",
     "/%2e%2e/%2e%2e/secret",
-    // Targets that are encoded twice, or that violate RFC 3986.
+    // These targets are encoded twice, or violate RFC 3986.
     "/%252e%252e/secret",
     "/%252e%252e%252fsecret",
     "/..%252fsecret",
@@ -50,7 +50,7 @@ const TRICKS: &[&str] = &[
     "/%%32%65%%32%65/secret",
     "/%2/../secret",
     "/%zz/../secret",
-    // Overlong or invalid UTF-8, and characters that look like dots and slashes.
+    // These targets contain overlong or invalid UTF-8, or characters that look like dots and slashes.
     "/%c0%ae%c0%ae/secret",
     "/%c0%ae%c0%ae%c0%afsecret",
     "/..%c0%afsecret",
@@ -60,7 +60,7 @@ const TRICKS: &[&str] = &[
     "/..%ff/secret",
     "/%ef%bc%8e%ef%bc%8e/secret",
     "/..%e2%88%95secret",
-    // Backslashes, semicolons, and dots or white space at the end of a name.
+    // These targets contain backslashes or semicolons, or have dots or white space at the end of a name.
     "/..\\secret",
     "/..%5csecret",
     "/sub\\..\\..\\secret",
@@ -72,12 +72,12 @@ const TRICKS: &[&str] = &[
     "/..%20/secret",
     "/..%09/secret",
     "/..%0d%0a/secret",
-    // A NUL byte, which ends a file name in C.
+    // These targets contain a NUL byte, which ends a file name in C.
     "/../secret%00.html",
     "/index.html%00/../../secret",
     "/%00/../secret",
     "/..%00/secret",
-    // Absolute paths, and other forms of a request target.
+    // These targets are absolute paths, or have other forms of a request target.
     "//../secret",
     "///../secret",
     "//etc/passwd",
@@ -94,7 +94,7 @@ const TRICKS: &[&str] = &[
     "../secret",
     "%2e%2e/secret",
     "*",
-    // Targets with the dots in the query or behind it.
+    // These targets have the dots in the query or behind it.
     "/?/../secret",
     "/..?/secret",
     "/../secret?x",

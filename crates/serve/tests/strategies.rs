@@ -68,14 +68,14 @@ fn high_throughput_serves_connections_in_order_of_arrival() {
         streams[2].write_all(b"c").unwrap();
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
-        // The first client completes an exchange. The first client's worker slot goes to the third client, which is the
-        // first client in the queue.
+        // In this step, the first client completes an exchange. The first client's worker slot goes to the third
+        // client, which is the first client in the queue.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
         // The third client has completed its exchange, so its worker slot goes to the fourth client.
         assert!(answers(&mut streams[3], SOON), "{model}");
-        // The second client has sent nothing so far and keeps its worker slot. All clients of this test are served once
-        // more.
+        // The second client has sent nothing so far and keeps its worker slot. Finally, all clients of this test are
+        // served once more.
         for stream in &mut streams {
             stream.write_all(b"x").unwrap();
             assert!(answers(stream, SOON), "{model}");

@@ -16,8 +16,8 @@ const MAX_MODULE_BYTES: u64 = 1 << 32;
 /// A file and its mappings.
 struct Module {
     first: usize,
-    /// The file, and the difference between memory address and file address. The outer `None` means that the file was
-    /// not looked for yet.
+    /// The file, and the difference between memory address and file address. The outer `None` means that loadline has
+    /// not looked for the file yet.
     image: Option<Option<(Arc<Image>, u64)>>,
 }
 

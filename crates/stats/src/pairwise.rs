@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn equal_alternatives_are_told_apart_in_at_most_five_of_a_hundred_comparisons() {
         let mut random = fastrand::Rng::with_seed(11);
-        // Three cases: all costs are equal, the costs form three clusters, and the costs are equal in pairs. The number
-        // of pairs with equal costs falls from case to case.
+        // The test has three cases: all costs are equal, the costs form three clusters, and the costs are equal in
+        // pairs. The number of pairs with equal costs falls from case to case.
         let clusters = [20.0, 20.0, 20.0, 21.5, 21.5, 21.5, 21.5, 23.0, 23.0, 23.0];
         let pairs = [20.0, 20.0, 21.5, 21.5, 23.0, 23.0, 24.5, 24.5, 26.0, 26.0];
         for (costs, disturbed) in [([20.0; 10], false), (clusters, true), (pairs, false)] {

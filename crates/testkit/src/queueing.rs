@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn one_token_refuses_as_erlang_b_and_many_tokens_refuse_only_the_excess() {
-        // With room for one request, the queue is full for the share load / (1 + load) of the time. This share does not
-        // depend on the distribution of the service times.
+        // With room for one request, the queue is full for the share load / (1 + load) of the time. The share of the
+        // time in which the queue is full does not depend on the distribution of the service times.
         assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
         assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
         assert!(bucket_refuses(50, 0.5) < 1e-9);

@@ -97,7 +97,7 @@ mod tests {
             burner.loops(20_000, spread, spread, &mut deviates);
             (thread_cpu_ns() - begin).max(1)
         };
-        // The two kinds take turns, so a disturbance of the machine slows both.
+        // The two kinds of measurements alternate, so a disturbance of the machine slows both.
         let (mut still, mut spread) = (u64::MAX, u64::MAX);
         for _ in 0..20 {
             still = still.min(cpu_ns(Spread::default()));

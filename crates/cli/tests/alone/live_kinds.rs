@@ -1,8 +1,8 @@
-//! Tests of mistakes that earlier versions of loadline made on real servers. In one version, the report named a share
-//! of CPU time that no experiment had taken from the server. In another version of loadline, parts of a search used
-//! another load than the user requested. In a third version of loadline, the verdict blamed the server for connects
-//! that another program had dropped. In a fourth version, only one of the two kinds of loops (closed and open) included
-//! the handshakes in its times.
+//! Tests of mistakes that earlier versions of loadline made on real servers. In one version of loadline, the report
+//! named a share of CPU time that no experiment had taken from the server. In another version, parts of a search used
+//! another load than the user requested. In a third version, the verdict blamed the server for connects that another
+//! program had dropped. In a fourth version of loadline, closed and open loops disagreed on whether response times
+//! include handshakes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -63,7 +63,8 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
     // `said` is the share in the report. loadline computes `said` from the CPU's speed while the lever (a process that
     // takes CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time.
-    // The CPU time that a lever takes while it is off makes `said` differ slightly from the share in `given`.
+    // This CPU time makes the share in the report (`said`) differ slightly from the share that the lever was told to
+    // take (`given`).
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 

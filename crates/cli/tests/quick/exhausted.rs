@@ -10,8 +10,8 @@ use testkit::{binary, eventually, has, is_root, serve, skip};
 
 /// ID of a user without other processes. The kernel limits the number of processes for each user except root.
 const USER: u32 = 61_234;
-/// Limits on the number of processes and threads. The first limit allows no agent (generator process) at all. Every
-/// limit after the first allows an agent, but not all of its threads.
+/// Limits on the number of processes and threads. The smallest limit allows no agent (generator process) at all. Each
+/// larger limit in the list allows an agent, but not all threads of this agent.
 const LIMITS: [u32; 4] = [1, 2, 4, 5];
 
 /// Runs loadline as [`USER`], with `limit` as the limit on processes.

@@ -92,13 +92,13 @@ fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     assert_eq!(lines.len() as u64, completed);
     let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
     assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
-    // nginx answers before it has read the whole body of a request. After an answer that comes before the end of a
-    // body, loadline does not send the rest of the body.
+    // nginx may answer before it has read the whole body of a request. In this case, loadline does not send the rest of
+    // the body.
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 
-/// The server closes a connection after 50 requests (GOAWAY). When this happens, the server has not processed some of
-/// the requests in flight on the connection's streams.
+/// The server closes a connection after 50 requests (GOAWAY). At the time of the GOAWAY, the server has not processed
+/// some of the requests in flight on the connection's streams.
 #[test]
 fn unprocessed_requests_are_repeated_on_the_next_connection() {
     let _alone = alone();

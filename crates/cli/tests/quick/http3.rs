@@ -24,7 +24,7 @@ fn load(url: &str, more: &[&str]) -> Value {
 }
 
 /// Tests both drivers, few and many streams, a body that is larger than a group of datagrams, and a new connection for
-/// each request. The test request of each load is one of the server's requests, and one of its connections.
+/// each request. The server's counts of requests and connections include the test request that precedes each load.
 #[test]
 fn counts_equal_those_of_the_server() {
     let _alone = alone();
@@ -38,7 +38,8 @@ fn counts_equal_those_of_the_server() {
         &["--io", "auto", "--streams", "10"],
         &["--streams", "4", "--body", &body],
         &["--new-connections"],
-        // Without a limit each request opens a connection of its own until the first has ended its handshake.
+        // Without a known limit of the server, each request opens a connection of its own until the first has ended its
+        // handshake.
         &["--rate", "200", "--max-connections", "2"],
     ] {
         let run = load(&url, &[&["--http3"], more].concat());
@@ -52,7 +53,7 @@ fn counts_equal_those_of_the_server() {
     }
     let (connections, answered) = server.stop();
     assert_eq!(answered, requests);
-    // A load may end while a connection has its handshake, which the server may count or not.
+    // If the load ends during the handshake of a connection, the server may or may not count this connection.
     assert!((handshakes..=attempted).contains(&connections), "{connections} of {handshakes} to {attempted}");
 }
 
@@ -62,7 +63,7 @@ fn a_resumed_handshake_is_counted_apart() {
     let server = serve(&[]);
     let run = load(&format!("h3://{}/", server.addr), &["--new-connections", "--resume", "on"]);
     let [handshakes, resumed] = ["handshakes", "handshakes_resumed"].map(|count| total(&run, count));
-    // The first handshakes have no ticket of an earlier connection.
+    // The first handshakes are full, because the client has no session ticket of an earlier connection yet.
     assert!(
         resumed > 0 && resumed < handshakes && handshakes - resumed < handshakes.div_ceil(2),
         "{resumed} {handshakes}"
@@ -117,7 +118,7 @@ fn what_a_user_did_wrong_is_said() {
     server.stop();
     let gone = refused(&url, &["--insecure"]);
     assert!(gone.contains("nothing listens on this UDP port"), "{gone}");
-    // A port that takes datagrams and never answers.
+    // At this UDP port, a socket accepts datagrams but never answers.
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let silence = refused(&format!("h3://{}/", silent.local_addr().unwrap()), &["--insecure"]);
     assert!(silence.contains("no handshake of QUIC"), "{silence}");

@@ -14,7 +14,7 @@ fn every_case_of_a_folder_has_the_right_value() {
         println!("SKIP cases of others: {FOLDER} names no folder with cases");
         return;
     };
-    // The cases have fixed ports, and some of them measure.
+    // No other test may run at the same time, because the cases use fixed ports, and some of them measure.
     let _alone = testkit::alone();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/check-cases");
     let output = Command::new(script).arg(&folder).arg(env!("CARGO_BIN_EXE_loadline")).output().unwrap();

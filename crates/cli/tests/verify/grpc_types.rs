@@ -76,7 +76,8 @@ fn messages_of_both_directions_are_timed() {
                      {"responseParameters": [{"size": 5, "intervalUs": 4000}]}"#;
     let trial = server.load("FullDuplexCall", message, &["--stream", "grpc"])["trials"][0].clone();
     let streams = num(&trial["measured"]["tally"]["completed"]);
-    // The events of streams that began before the window, or ended after it, count in part.
+    // Of streams that began before the measured window or ended after it, only the events inside the window are
+    // counted.
     assert!((num(&trial["events"]) - 3.0 * streams).abs() < 20.0 && streams > 20.0, "{trial}");
     assert!(num(&trial["gap_us"]["max"]) > 3.9e3 && num(&trial["transfer_us"]["p50"]) > 3.5e3, "{trial}");
 }

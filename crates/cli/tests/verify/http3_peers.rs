@@ -131,7 +131,7 @@ fn counts_equal_those_of_aioquic() {
         seen += completed(&load(&url, more), 3000, more);
         assert_eq!(server.asked(seen), seen, "{more:?}");
     }
-    // Every third request is reset, and the connection goes on.
+    // The server resets every third request, and the connection stays open.
     let run = load(&format!("https://{}/reset", server.addr), &["--streams", "4"]);
     let resets = run["trials"][0]["errors"]["stream_reset"].as_u64().unwrap_or(0);
     assert!(resets > 2 && run.to_string().contains("H3_REQUEST_CANCELLED"), "{}", run["trials"][0]["errors"]);

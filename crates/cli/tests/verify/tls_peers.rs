@@ -77,8 +77,8 @@ fn counts_equal_those_of_haproxy() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy also counts connections that the end of the load cut. The handshake of a connection that the end of
-        // the load cut was incomplete, or loadline did not yet know of its completion.
+        // HAProxy also counts connections that were cut by the end of the load. loadline does not count the handshake
+        // of such a connection if the handshake was incomplete, or if loadline did not know yet that it was complete.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);
     }

@@ -4,9 +4,10 @@
 //! entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's state again, as does
 //! the event API in the paper by Banga, Mogul and Druschel.
 //!
-//! In one point, this backend differs from the paper by Banga, Mogul and Druschel. Declaring interest in a ready
-//! descriptor queues an event, even if the caller did not ask for the state (`want_state`). In the paper by Banga,
-//! Mogul and Druschel, the declaration queues no event; only the next arrival does. Source: fs/eventpoll.c.
+//! This backend differs from the paper by Banga, Mogul and Druschel in the events that a declaration causes. Declaring
+//! interest in a ready descriptor queues an event, even if the caller did not ask for the state (`want_state`). In the
+//! paper by Banga, Mogul and Druschel, the declaration queues no event; only the next arrival does. Source:
+//! fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 

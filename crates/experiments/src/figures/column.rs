@@ -17,11 +17,12 @@ pub(crate) struct Column {
 #[derive(Clone, Copy)]
 pub(crate) enum Show {
     Value,
-    /// Growth of the value since the previous row, as a share of the previous value.
+    /// The cell shows the growth of the value since the previous row, as a share of the previous value.
     Growth,
-    /// Difference from the value in the previous row.
+    /// The cell shows the difference from the value in the previous row.
     Change,
-    /// The value, or the limit of the noise (as `< LIMIT`) if the value is within the noise.
+    /// The cell shows the value, or `< LIMIT` if the value may be noise, where LIMIT is the largest value that may be
+    /// noise.
     Above(Of),
     /// Text instead of a value.
     Words(fn(&Trial) -> Option<String>),

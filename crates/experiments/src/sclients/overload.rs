@@ -184,8 +184,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // In this test, 33,332 drops per second took a quarter of a CPU. With syncookies on, the only trial is also the
-        // best one, so it has no cost.
+        // In this test, 33,332 drops per second took a quarter of a CPU. With syncookies on, there is only one trial,
+        // which is therefore also the best one, so the drops have no cost.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

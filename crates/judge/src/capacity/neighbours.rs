@@ -77,7 +77,7 @@ impl UsualShare {
     /// CPU time of 1 second means that other programs used all CPUs of the machine for 1 second.
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
-        // The first share belongs to the first tenth of a second of the load.
+        // The list of shares has one entry per tenth of a second, from the start of the load.
         let within = |at: usize| {
             let middle_s = TENTH_S * (at as f64 + 0.5);
             window.holds(middle_s) && periods.iter().any(|period| period.holds(middle_s))

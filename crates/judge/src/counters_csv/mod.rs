@@ -25,8 +25,8 @@ use crate::number::{positive, ratio};
 /// Maximum relative difference at which two values of one quantity agree.
 pub const TOLERANCE: f64 = 0.005;
 
-/// Maximum value of a collected figure. A counter of a real machine is never larger, and floating-point products of
-/// larger figures are inexact.
+/// Maximum value of a collected figure. No counter of a real machine exceeds this value, and floating-point products of
+/// larger figures would be inexact.
 const MOST: f64 = 1e15;
 /// Maximum number of cases in a file. The time of the analysis grows with the square of the number of cases, since each
 /// case is compared with all others.

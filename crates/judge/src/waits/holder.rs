@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // `ready` is the share of samples in which the holder waits for a CPU. In most samples in which the holder does
-        // not wait for a CPU, the holder flushes one of two files. The holder computes at least as often as it flushes
-        // each of the two files.
+        // `ready` is the share of samples in which the holder waits for a CPU. In most of the other samples, the holder
+        // flushes one of two files. In the remaining samples, the holder computes, at least as often as it flushes each
+        // single file.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;

@@ -47,8 +47,8 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
-    // Makes processes of one name, of which `computing` compute. One of the processes may be an idle parent of the
-    // other processes.
+    // Makes processes of one name, of which `computing` compute. One process of this name may be the idle parent of the
+    // others.
     let serial = |processes: f64, computing: f64| {
         let mut profile = process(
             processes,

@@ -45,7 +45,7 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
             match one.id.as_str() {
                 "server-cpu" => change.server_cpus = Some(one.factor * cpu.cpus),
                 "server-single-thread" => change.workers = Some((one.factor * cpu.threads).ceil() as u32),
-                // No change can add CPUs to the generator.
+                // `what-if` has no change that adds CPUs to the generator, so the test ends here.
                 "client-cpu" => break,
                 other => panic!("{other}"),
             }

@@ -96,9 +96,9 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // From here on, the clock keeps the new reading. The new reading replaces the last reading if these two are
-            // too close in time. If the last two readings are too close in time (see [`MIN_READING_GAP_NS`]), the new
-            // reading also replaces the last one.
+            // The clock keeps the new reading in any case. The new reading replaces the last stored reading if the two
+            // are too close in time, or if the last two stored readings are too close in time (see
+            // [`MIN_READING_GAP_NS`]).
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -237,7 +237,7 @@ mod tests {
             for second in (1..8 * 3_600).step_by(2) {
                 let now = origin + second * S;
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
-                // The command names a time 0.3 s after the exchange.
+                // The conductor's command names a moment 0.3 s after this exchange of clock readings.
                 let at = now + 300_000_000;
                 let ordered = at.saturating_add_signed(clock.offset_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));

@@ -203,7 +203,8 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent still runs. A signal that ends the agent later probably comes from loadline itself.
+                // The agent still runs at the deadline. If a signal ends it later, the signal probably comes from
+                // loadline itself.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

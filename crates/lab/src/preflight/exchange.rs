@@ -96,7 +96,8 @@ impl Exchange {
             };
             session.tick(monotonic_ns());
             let heard = match n {
-                // A timer has expired. On a datagram socket, 0 bytes do not mean that the connection has ended.
+                // A timer of the session has expired. On a datagram socket, 0 bytes do not mean that the connection has
+                // ended.
                 0 if session.is_timed() => session.receive(&[], &mut done),
                 0 => session.peer_closed(&mut done),
                 n => session.receive(&buffer[..n], &mut done),
@@ -104,7 +105,8 @@ impl Exchange {
             let closing = match heard {
                 Ok(progress) => progress.close,
                 Err(fault) => {
-                    // Tells the server why the connection ends. Ignore errors, because the user already gets an error.
+                    // The last bytes of the session tell the server why the connection ends. Ignore errors, because the
+                    // user already gets an error.
                     let _ = self.send(session, &mut buffer);
                     return Err(ExchangeError::Fault(fault));
                 }

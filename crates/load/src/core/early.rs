@@ -89,7 +89,7 @@ impl Core {
         }
         self.conns[conn as usize].failures = 0;
         self.keep_until_closed(ops, conn, TICKET_WAIT_NS);
-        // Sends the acknowledgement of the answer.
+        // The bytes to send here are the acknowledgement of the answer.
         self.farewell(ops, conn);
         self.continue_elsewhere(ops, None);
     }

@@ -145,7 +145,8 @@ fn an_open_loop_sends_due_requests_as_early_data() {
     let connects = fixture.wire.connects;
     fixture.up();
     assert_eq!(fixture.sent().concat(), b"HR\0\0");
-    // The connection has no room, so it is not one that the next request may wait for.
+    // The next request does not wait for the handshake of this connection, because the connection has no room for
+    // another request.
     fixture.at_ms(2);
     assert_eq!(fixture.wire.connects, connects + 1);
     fixture.up();
@@ -169,7 +170,7 @@ fn a_connection_stays_open_until_its_ticket_has_come() {
     fixture.core.on(&mut fixture.wire, Completion::Datagrams { conn: 0, bytes: b"N", datagram_bytes: 1 });
     assert_eq!((fixture.core.conns[0].state, fixture.wire.closes), (State::Free, 1));
     assert_eq!(fixture.sent().concat(), b"HR\0\0Fl");
-    // If the server sends no ticket, the client does not wait for it forever.
+    // If the server sends no session ticket, the client stops waiting for the ticket after a limited time.
     let second = fixture.wire.current;
     fixture.up();
     fixture.hear_datagram(b"hA\0");

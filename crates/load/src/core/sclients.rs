@@ -69,7 +69,7 @@ impl Core {
         if self.draining {
             return;
         }
-        // If a connect could not even start (no port or no descriptor), its T begins now.
+        // If a connect could not even start (no port or no descriptor), the timeout T of this connect begins now.
         let c = &self.conns[conn as usize];
         let began = if ops.now() < c.began_ns.saturating_add(timeout) { c.began_ns } else { ops.now() };
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));

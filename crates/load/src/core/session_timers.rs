@@ -49,7 +49,7 @@ impl Core {
             if talks && session_due_ns.is_some_and(|due_ns| due_ns <= ops.now()) {
                 self.session_timer(ops, conn);
             } else if talks {
-                // The timer was moved to a later time after the entry was made.
+                // The session's timer was moved to a later time after this entry of the heap was made.
                 self.arm_session(conn);
             }
         }

@@ -21,7 +21,7 @@ const IDS: &[&str] = &[
     "disk.flushes",
     "disk.flushing",
 ];
-/// Number of fields read per line, from the first count on. Kernel 5.5 added the last two fields.
+/// Number of fields read per line, from the first count on. Linux 5.5 added the last two fields of the file.
 const FIELDS: usize = 17;
 
 struct Disk {

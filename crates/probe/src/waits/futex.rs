@@ -123,7 +123,7 @@ mod tests {
         // of waiting threads.
         assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
         assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
-        // A parked thread of Rust, and memory without a recognisable lock.
+        // The kind is unknown for the futex of a parked thread of Rust, and for memory without a recognisable lock.
         assert_eq!(told(0x89, u32::MAX, 1, [0, 0, u32::MAX, 0, 0, 0]), (FutexKind::Unknown, None));
         assert_eq!(told(0x89, 7, 2, [0, 0, 7, 0, 0, 0]), (FutexKind::Unknown, None));
     }

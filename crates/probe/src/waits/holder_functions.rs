@@ -149,7 +149,8 @@ mod tests {
         let mut functions = HolderFunctions::default();
         functions.read(&[Held { futex: lock, holder: &holder }], &mut processes);
         assert!(functions.rows(lock)[0].function.contains("planted_sleep"), "{:?}", functions.rows(lock));
-        // A thread that waits elsewhere by now, and a thread that was on a CPU when it was read.
+        // Two threads whose stacks must not be used: one waits elsewhere by now, and the other was on a CPU when it was
+        // read.
         for stack in [(stack.0 + 8, stack.1), (0, 0)] {
             let holder = ThreadSample { stack, ..holder.clone() };
             functions.read(&[Held { futex: (pid, 0x20), holder: &holder }], &mut processes);

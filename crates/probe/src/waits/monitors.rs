@@ -126,7 +126,7 @@ mod tests {
         };
         let kind = |functions: &[&str]| awaited(&stack(functions));
         let lock = Some((MonitorKind::RubyLock, String::new()));
-        // Stacks of a stripped library of Ruby 3.1, and of libraries of Ruby 3.1 and 3.4 with all symbols.
+        // The stacks come from a stripped library of Ruby 3.1, and from libraries of Ruby 3.1 and 3.4 with all symbols.
         let read = [
             "__futex_abstimed_wait_common",
             "pthread_cond_wait",

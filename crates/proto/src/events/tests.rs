@@ -43,7 +43,7 @@ fn single_bytes_give_the_same_events() {
 fn an_event_ends_with_the_read_of_its_last_byte() {
     let pieces: [&[u8]; 4] = [b"data: a\n", b"\ndata: b\n\ndata: c\n\n", b": wait\n\n", b"data: d\r\n\r"];
     assert_eq!(counts(StreamFormat::Sse, "", pieces), (vec![0, 3, 0, 1], 0, true));
-    // The last line of NDJSON may lack its line feed.
+    // In NDJSON, the last line of the body may lack its line feed.
     let pieces: [&[u8]; 3] = [b"1", b"\n2\n3\n", b"4"];
     assert_eq!(counts(StreamFormat::Ndjson, "", pieces), (vec![0, 3, 0], 1, true));
 }

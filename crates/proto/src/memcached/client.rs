@@ -236,7 +236,7 @@ impl ClientSession {
                 self.refusal.get_or_insert_with(|| format!("{:?}", run::visible(&words)));
                 Some(Outcome::Unexpected)
             }
-            // `incr` and `decr` are answered by a number.
+            // The server answers the commands `incr` and `decr` with a number.
             number if !number.is_empty() && number.iter().all(u8::is_ascii_digit) => Some(Outcome::Expected),
             _ => return Err(INVALID),
         };

@@ -24,7 +24,7 @@ pub(super) fn execute(out: &mut Vec<u8>, name: &str, parameters: u16, mut value:
     message(b'B', out, |out| {
         out.push(0);
         out.extend_from_slice(name.as_bytes());
-        // Without format codes, all parameters are texts.
+        // The message has no format codes, which means that all parameters are texts.
         out.extend_from_slice(&[0, 0, 0]);
         out.extend_from_slice(&parameters.to_be_bytes());
         for at in 0..parameters {

@@ -161,7 +161,7 @@ impl ServerSession {
                 Ok(false)
             }
             None => Ok(false),
-            // An inline command, which a person may type, for example with telnet.
+            // The line is an inline command, which a person may type, for example with telnet.
             Some(_) => {
                 for word in text.split_ascii_whitespace() {
                     self.bytes.extend_from_slice(word.as_bytes());

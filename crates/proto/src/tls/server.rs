@@ -68,7 +68,7 @@ impl<S: Session> Session for ServerSession<S> {
         });
         match taken {
             Ok(()) => Ok(progress),
-            // The connection ends only after the alert was sent.
+            // After an error, the connection ends only when the TLS alert was sent.
             Err(_) if pipe.error.is_some() && pipe.wants_out() => {
                 self.failed = true;
                 Ok(Progress { close: true, linger: true, ..progress })

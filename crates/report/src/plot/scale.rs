@@ -96,7 +96,7 @@ impl View {
         };
         let label = |v: f64| match self.scale {
             Scale::Nines => format!("{}%", nines_label(v)),
-            // The unit of a zero, such as `0 s` beside `10 ms`, would only distract.
+            // A zero has no unit, because a label such as `0 s` beside `10 ms` would only distract.
             _ if v == 0.0 => "0".into(),
             _ => quantity(v, axis.unit),
         };

@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn targets_have_headers_and_bodies() {
-        // vegeta's README: jq -ncM '{method: "POST", url: "http://goku", body: "Punch!" | @base64, header:
-        // {"Content-Type": ["text/plain"]}}'
+        // The line comes from a command in vegeta's README: jq -ncM '{method: "POST", url: "http://goku", body:
+        // "Punch!" | @base64, header: {"Content-Type": ["text/plain"]}}'
         let text =
             r#"{"method":"POST","url":"http://goku","body":"UHVuY2gh","header":{"Content-Type":["text/plain"]}}"#;
         assert!((FORMAT.matches)(text));

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_usual_formats_are_read() {
-        // Apache's own example of the Common Log Format.
+        // This line is Apache's own example of the Common Log Format.
         let line = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
         let expected = Logged {
             at_s: Some(971_211_336.0),

@@ -29,8 +29,8 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
             client.read_exact(&mut got).unwrap();
             assert_eq!(text(&got), expected, "{events}");
         }
-        // The next three requests arrive in one piece and must be answered in order. The last request ends the
-        // connection.
+        // The next three requests arrive in one piece and must be answered in order. The last of these requests ends
+        // the connection.
         let three = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         client.write_all(three).unwrap();
         let mut rest = Vec::new();

@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn more_draws_make_a_share_more_certain() {
-        // Reference values: integrals of the beta density in 400,000 steps.
+        // The expected values are integrals of the beta density, computed in 400,000 steps.
         let exact = [
             (0.0, 100.0, 0.01, 0.8443),
             (1.0, 100.0, 0.01, 0.4286),

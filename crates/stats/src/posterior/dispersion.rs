@@ -7,12 +7,13 @@ use super::estimate::CapacityEstimate;
 /// Prior dispersion, as a multiple of the dispersion of an M/M/1 queue: for Poisson arrivals, and for arrivals at equal
 /// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
-/// Maximum number of draws that a window beyond saturation is worth. The moment at which the window's queue exceeds the
-/// limit depends on the start of the load and on the server's speed. The start of the load and the server's speed may
-/// each shift this moment by a few percent of the window's length, so more draws would claim too much certainty.
+/// Maximum number of independent draws that a window beyond saturation counts as. The moment at which the window's
+/// queue exceeds the limit depends on the start of the load and on the server's speed. The start of the load and the
+/// server's speed may each shift this moment by a few percent of the window's length, so more draws would claim too
+/// much certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
-/// Returns the number of independent draws that one window is worth, by the prior dispersion.
+/// Returns the number of independent draws that one window counts as, by the prior dispersion.
 pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 {
     let dispersion = dispersions(std::slice::from_ref(window), constraint, None, PRIOR_DISPERSION.0);
     dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)

@@ -24,7 +24,8 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed has ended. Clients that wait for the testbed's end notice that the keeper's socket is gone.
+    // At this point, the testbed has ended. Clients that wait for the testbed's end notice that the keeper's socket is
+    // gone.
     clear(&path);
     outcome.map(drop)
 }

@@ -67,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // Kill a keeper that did not answer. When the keeper ends, its namespaces end.
+    // Kill the keeper, because it did not answer. The network namespaces of a testbed end when its keeper ends.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {

@@ -219,7 +219,7 @@ mod tests {
         (0..1000).for_each(|_| even.record_ns(100_000));
         // If arrivals are spread evenly over durations of 100 us, 1 % of them wait longer than 99 us.
         assert!((even.wait_of_arrivals_us(0.99) - 99.0).abs() < 0.5, "{}", even.wait_of_arrivals_us(0.99));
-        // After 100 ms of short durations, one stall of 50 ms covers a third of all moments.
+        // The 1,000 short durations last 100 ms in total, so one further stall of 50 ms covers a third of all moments.
         even.record_ns(50_000_000);
         let wait = even.wait_of_arrivals_us(0.99);
         assert!((wait - 48_500.0).abs() < 100.0 && even.quantile_us(0.99) < 101.0, "{wait}");

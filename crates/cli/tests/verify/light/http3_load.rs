@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json as value;
 use testkit::{ServedOverUdp, alone, binary, json, total};
 
-/// The test request of the load is one of the server's requests, and one of its connections.
+/// The server's counts of requests and connections include the test request that precedes the load.
 #[test]
 fn counts_are_exact_with_a_thousand_connections_of_ten_streams() {
     let _alone = alone();

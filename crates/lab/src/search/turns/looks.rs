@@ -31,7 +31,8 @@ impl Looks {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);
         let due = SHARES.iter().any(|at| last < *at && *at <= share);
-        // After the last pair of measurements, only the final judgement follows, which this function does not make.
+        // After the last pair of measurements, this function makes no interim judgement, because the final judgement
+        // follows.
         if !due || windows.pairs < MIN_WINDOWS || !windows.fit(windows.room_s) {
             return None;
         }

@@ -38,7 +38,7 @@ pub(super) struct Slot {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     pub(super) connecting: bool,
-    // Boxed, because few connections have unsent bytes, and there may be very many connections.
+    // The unsent bytes are in a box, because few of the very many connections have unsent bytes.
     rest: Option<Box<Unsent>>,
 }
 

@@ -195,8 +195,8 @@ impl SimOps {
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
             Event::Request(c) if !self.reads(c) => {}
             Event::Request(c) if !self.admits() => {
-                // A refusal takes at least 1 µs. If refusals took no time, the clock of a closed loop with immediate
-                // refusals would never advance.
+                // The simulated server takes at least 1 µs to refuse a request. If refusals took no time, the clock of
+                // a closed loop with immediate refusals would never advance.
                 let at = self.now_ns + self.half_rtt().max(1000);
                 self.schedule(at, Event::Refused(c));
             }

@@ -95,8 +95,8 @@ fn a_round_whose_readings_belong_to_different_moments_does_not_show_that_nobody_
     let whole: Vec<Round> = (1..=4).map(unowned).collect();
     assert_eq!(seen([whole.clone(), vec![torn(true); 4]].concat()), (0.0, 1.0));
     assert_eq!(seen([whole.clone(), vec![torn(false); 4]].concat()), (0.5, 0.5), "rounds at one moment count");
-    // Without any round at one moment, the mean number of active threads counts: no holder in one round, two in
-    // another.
+    // If no round read all threads at one moment, the mean number of active threads is used: one round finds no holder,
+    // and another round finds two.
     let mut two = Round { is_torn: true, ..unowned(1) };
     two.threads[1] = thread(2, ThreadState::Sleep, WaitKey::None);
     assert_eq!(seen(vec![torn(true), two]), (0.0, 1.0));

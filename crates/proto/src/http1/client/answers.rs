@@ -51,8 +51,8 @@ impl ClientSession {
     /// Chooses the next phase after a complete head, depending on the framing of the body (RFC 9112, section 6.3).
     fn enter(&mut self, facts: ResponseHead) -> Result<(), Fault> {
         if facts.status < 200 {
-            // Interim responses are skipped. A switch to another protocol is invalid, because the client never requests
-            // a switch.
+            // Interim responses (status 1xx) are skipped. A switch to another protocol is invalid, because the client
+            // never requests a switch.
             return match facts.status {
                 101 => Err(Fault::Malformed("a switch to another protocol that was not asked for (status 101)")),
                 100..200 => Ok(()),

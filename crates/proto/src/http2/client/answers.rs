@@ -135,7 +135,7 @@ impl ClientSession {
             (0, 100..200) if head.has(frame::END_STREAM) => {
                 return Err(Fault::Malformed("an interim response that ends"));
             }
-            // Interim responses are skipped.
+            // Interim responses (status 1xx) are skipped.
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 (stream.status, stream.length, stream.grpc) = (status, says.length, says.grpc);

@@ -106,7 +106,7 @@ impl ClientSession {
         match (stream.status, says.status) {
             (0, 0) => return Err(Fault::Malformed("a response without :status")),
             (0, 101) => return Err(Fault::Malformed("a response of HTTP/3 with the status 101")),
-            // Interim responses are skipped.
+            // Interim responses (status 1xx) are skipped.
             (0, 100..200) => return Ok(()),
             (0, status) => {
                 (stream.status, stream.length) = (status, says.length);

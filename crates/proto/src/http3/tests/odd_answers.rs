@@ -107,7 +107,7 @@ fn incomplete_frames_at_the_end_of_an_answer_end_the_connection() {
         (words, 0x106, cut(2)),
         (words, 0x106, cut(6)),
         (words, 0x106, ok()[..3].to_vec()),
-        // An unknown frame with the largest length, 2^62 - 1.
+        // The answer ends with an unknown frame of the largest possible length, 2^62 - 1 bytes.
         (words, 0x106, [ok(), b"\x21\xff\xff\xff\xff\xff\xff\xff\xff".to_vec()].concat()),
     ]);
 }
@@ -123,7 +123,7 @@ fn malformed_headers_end_the_connection() {
         (qpack, 0x200, block(b"\0\0\xff\x24")),
         (qpack, 0x200, block(b"\0\0\xd9\x54\x05")),
         (qpack, 0x200, block(b"\0\0\xd9\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f")),
-        // Padding of Huffman coding that is no prefix of the end of strings.
+        // The padding of a Huffman-coded string is wrong: it is not the beginning of the code for the end of a string.
         (qpack, 0x200, block(b"\0\0\x54\x81\0")),
         ("capitals", 0x10e, status(("X-Upper", "1"))),
         ("connections", 0x10e, status(("transfer-encoding", "chunked"))),
@@ -141,13 +141,13 @@ fn malformed_headers_end_the_connection() {
 fn headers_that_are_too_large_end_the_connection() {
     let mut many = QPACK.prefix.to_vec();
     write_field(&mut many, ":status", "200");
-    // A byte or two on the wire, and more than 64 bytes decoded.
+    // Each header takes one or two bytes on the wire, and more than 64 bytes when it is decoded.
     let long = ("access-control-allow-headers", "content-type");
     (0..5000).for_each(|_| write_field(&mut many, long.0, long.1));
     assert!(many.len() < 15_000, "{}", many.len());
     let huge = [ok()[..1].to_vec(), b"\x80\x05\0\0".to_vec(), vec![0; 300_000]].concat();
     check(vec![("256 KiB", 0x107, framed(HEADERS, &many)), ("256 KiB", 0x107, huge)]);
-    // Large headers within the limit are read.
+    // The client accepts large headers that are within the limit.
     let large: Vec<(&str, String)> = (0..15).map(|_| ("x-large", "v".repeat(15_000))).collect();
     let large: Vec<_> = large.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let answer = headers(&[&[(":status", "200")], &large[..]].concat());
@@ -163,7 +163,8 @@ fn an_answer_before_the_end_of_the_request_is_complete() {
     let http = HttpPlan { method: "POST".into(), body_file, ..HttpPlan::default() };
     let (mut exchange, _) = Exchange::with(http);
     exchange.server.reads_requests = false;
-    // The server stops the request without an error, or not at all.
+    // The server stops reading the first request, without reporting an error, and does not stop reading the second
+    // request.
     for (request, stops) in [(0, true), (1, false)] {
         exchange.begin(request as u16);
         if stops {
@@ -178,6 +179,6 @@ fn an_answer_before_the_end_of_the_request_is_complete() {
         assert_eq!((exchange.done[request].outcome, exchange.done[request].bytes), (Outcome::Expected, 5));
     }
     assert!(exchange.client.close_words().is_none(), "{:?}", exchange.client.close_words());
-    // Only the second request was given up by the client itself.
+    // The client itself gave up only the second request.
     assert_eq!(exchange.reset(), [(exchange.server.requests[1], 0x10c)]);
 }
