@@ -12,7 +12,7 @@ pub(crate) struct Page {
     pub(crate) text: fn() -> String,
 }
 
-/// All generated pages.
+/// All pages of docs/ that are generated from loadline's tables.
 pub(crate) const PAGES: &[Page] = &[
     Page {
         file: "reference/models.md",

@@ -15,7 +15,7 @@ pub(crate) struct Ends {
     pub(crate) json: bool,
     /// True to print a last line of JSON (`--json-lines`) instead of text.
     pub(crate) json_lines: bool,
-    /// Number of lines that are already on the screen, to print only the short answer. `None` to print the whole
+    /// Number of lines that are already on the screen, if only the short answer is printed; `None` to print the whole
     /// report.
     pub(crate) used: Option<usize>,
     /// True to print the table of the server's threads, and their functions, after the short answer.

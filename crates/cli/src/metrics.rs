@@ -43,7 +43,7 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers one request. Ignores a client that disconnects or is too slow.
+/// Answers one HTTP request of a client that reads the metrics. Ignores a client that disconnects or is too slow.
 fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };

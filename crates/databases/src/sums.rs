@@ -16,7 +16,7 @@ const MAX_KEPT: usize = 4096;
 pub(crate) struct SessionSample {
     pub(crate) state: SessionState,
     pub(crate) event: String,
-    /// Text of the statement, still with its values.
+    /// Text of the statement, from which the values are not yet removed.
     pub(crate) statement: String,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct BlockerSample {
     /// Number of the transaction, unique within one sample.
     pub(crate) id: u32,
     pub(crate) state: SessionState,
-    /// Text of the statement, still with its values.
+    /// Text of the statement, from which the values have not been removed.
     pub(crate) statement: String,
     /// Time for which the transaction has held the lock, seconds; `None` if unknown.
     pub(crate) held_s: Option<f64>,

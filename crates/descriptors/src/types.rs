@@ -14,7 +14,7 @@ use crate::{example, json};
 #[derive(Clone, Debug)]
 pub struct Types(DescriptorPool);
 
-/// A service.
+/// A gRPC service with its methods.
 #[derive(Clone, Debug)]
 pub struct Service(ServiceDescriptor);
 

@@ -102,8 +102,9 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
 /// completed `slowest_rate` requests per second.
 ///
 /// An open loop that first works off a backlog completes more than the offered rate at the beginning, so a lower rate
-/// after that is no sign. Random arrivals make the rate vary, too. A server that fell behind has a backlog: either its
-/// requests are still unanswered at the end of the window, or they waited for as long as the backlog took to arrive.
+/// afterwards does not show that the server fell behind. Random arrivals make the rate vary, too. A server that fell
+/// behind has a backlog: either its requests are still unanswered at the end of the window, or they waited for as long
+/// as the backlog took to arrive.
 fn fell_behind(trial: &Trial, slowest_rate: f64) -> bool {
     let (offered_rate, tally) = (trial.rates.offered_rate, &trial.measured.tally);
     let backlog = (offered_rate - slowest_rate) * trial.measured.length_s / 4.0;

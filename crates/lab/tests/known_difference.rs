@@ -12,7 +12,7 @@ use loadline_lab::search::{Conductor, Placement, TurnsPlan, take_turns};
 use run::{ComparisonOutcome, ComparisonResult, FigureRole, Intensity, Plan};
 use testkit::{Drift, VirtualServer};
 
-/// Number of comparisons of each kind.
+/// Number of comparisons for each kind of difference between the two servers.
 const SEEDS: u64 = 12;
 /// Number of comparisons of each kind for the long table.
 const HUNDREDS: u64 = 200;

@@ -244,7 +244,7 @@ fn shard_thread(
 }
 
 /// Starts the processes that handle the connections of two-process S-Clients (sockets that connect again and again),
-/// one for each thread. Starts no process for any other plan.
+/// one for each thread. For a plan without two-process S-Clients, starts no process.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {

@@ -3,7 +3,7 @@
 use run::EndsTogether;
 
 /// Maximum time between the first and the last of several closes that count as simultaneous, nanoseconds. When a server
-/// exits, its connections end within milliseconds. But the workers (processes) of one server may exit some tens of
+/// exits, its connections end within milliseconds. However, the workers (processes) of one server may exit some tens of
 /// milliseconds apart.
 const TOGETHER_NS: u64 = 100_000_000;
 

@@ -65,7 +65,7 @@ pub(crate) const CAPTURED_TREE: &str = "the files are a captured tree; only the 
 /// Number and cost of samples so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// CPU time of the samples in microseconds.
+    /// CPU time that all samples so far took, microseconds.
     pub cpu_us: f64,
     /// Number of samples taken.
     pub samples: u64,

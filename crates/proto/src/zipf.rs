@@ -16,8 +16,8 @@ pub(crate) struct Zipf {
     begin: f64,
     /// The value H(n + 0.5) of Hörmann and Derflinger.
     end: f64,
-    /// Limit of k - x for accepting k without a further check. In the difference k - x, x is the number drawn, and k is
-    /// x rounded to a whole number.
+    /// Maximum of the difference k - x at which the number k is accepted without a further check. In the difference k -
+    /// x, x is the number drawn, and k is x rounded to a whole number.
     near: f64,
 }
 

@@ -70,7 +70,7 @@ pub enum Block {
     Evidence(Vec<EvidenceLine>),
     /// A list of short entries.
     List(List),
-    /// A table.
+    /// A table with named columns.
     Table(Table),
     /// A chart of curves.
     Plot(Box<Plot>),

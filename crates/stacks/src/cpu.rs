@@ -61,8 +61,8 @@ pub struct CpuStacks {
     /// Number of samples taken since the `perf` events were opened.
     fresh: u64,
     lost: u64,
-    /// Total time for which `perf` events were open, nanoseconds. The current period is added to the total when the
-    /// events are closed.
+    /// Total time for which `perf` events were open, nanoseconds. While the events are open, the total does not yet
+    /// include the time since they were opened.
     open_ns: u64,
 }
 

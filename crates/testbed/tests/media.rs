@@ -46,7 +46,8 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// A switch. All clients send to the server, so they share the rate of the wire to the server.
+/// Claim about a switch as the medium between the hosts. All clients send to the server, so they share the rate of the
+/// wire to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
 /// Lock that lets only one test run at a time. Each test fills a wire, so tests that run at the same time would compete

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Parses a time such as `500us`, `20ms`, `3s`, `2m`, `1h` or `1m30s`, and returns seconds. The unit is required,
-/// because a bare 20 could mean seconds or milliseconds. Only 0 may have no unit.
+/// because a bare 20 could mean seconds or milliseconds. The text `0` needs no unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     match (unit, positive(number, 1.0)) {

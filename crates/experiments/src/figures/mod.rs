@@ -28,8 +28,8 @@ pub(crate) struct Figures {
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared. Each entry has a description and the names of several values. For each
-    /// run, the comparison uses the first value of an entry that a trial of the run has.
+    /// Times by which two runs can be compared. Each entry has a description and the names of several values. If the
+    /// trials of a run lack the first value of an entry, the comparison uses the next value that they have.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 

@@ -17,7 +17,7 @@ pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
 
 /// Returns the time budget, in seconds, for a complete run: the sweep reaches the maximum number of connections, and
 /// the search tries enough rates for an estimate. The number of steps grows more slowly than the budget, because a
-/// larger budget also makes each window longer. Returns `None` if more time would not help.
+/// larger budget also makes each window longer. Returns `None` if a larger time budget would not give a better result.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));

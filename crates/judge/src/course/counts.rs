@@ -5,7 +5,7 @@ use stats::{average, number::ratio};
 
 use crate::number::finite;
 
-/// Time at the edge of a part, seconds, whose failures may belong to the neighbouring part.
+/// Length of the time at each edge of a part, seconds, in which failures may belong to the neighbouring part.
 const EDGE_S: f64 = run::TICK_INTERVAL.as_secs_f64();
 
 /// Counts of the requests in one part of a load.

@@ -51,7 +51,7 @@ pub struct Planted {
 }
 
 impl Planted {
-    /// Returns the run before any verdict.
+    /// Returns the planted run, for which no verdict exists yet.
     pub fn run(&self) -> Run {
         (self.plant)().run()
     }

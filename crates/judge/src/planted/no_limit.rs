@@ -12,7 +12,7 @@ fn sleeps() -> PlantedRun {
 }
 
 /// One request at a time holds a spin lock for 1 ms, and the threads that wait for it spin: HAProxy's threads, adaptive
-/// mutexes, or the spin locks of PostgreSQL. More CPUs would not help.
+/// mutexes, or the spin locks of PostgreSQL. With more CPUs, this server would not complete more requests.
 #[test]
 fn cpus_that_are_full_of_spinning_threads_are_no_sure_limit() {
     let planted = PlantedRun::new(1000.0, 1000.0).rates(&[]);

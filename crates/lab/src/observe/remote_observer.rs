@@ -34,7 +34,7 @@ struct Connection {
     rows: Recording,
     /// Latest complete observations; `None` before the first observations.
     observed: Option<Observed>,
-    /// Number of requests for observations.
+    /// Number of times that observations were requested from the observer.
     wanted: u64,
     /// Number of complete answers to requests for observations.
     came: u64,

@@ -9,7 +9,7 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
     let behind_pids = if server_pids.is_empty() { Vec::new() } else { behind(lab) };
     let cpus_of = |pids: &[u32]| match setup.observation.remote_server() {
         None => probe::cpus_of(std::path::Path::new("/"), pids),
-        // The lever's agent finds the CPUs itself. This function needs only the number of the CPUs.
+        // The lever's agent finds the CPUs itself, so this function needs only the number of these CPUs.
         Some(observer) => observer.found().cpus.clone(),
     };
     LeverTargets {

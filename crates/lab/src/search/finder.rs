@@ -145,7 +145,7 @@ impl Finder {
         Ok(Phase::Sweep(sweep))
     }
 
-    /// Ends the closed-loop sweep. If any request completed, the rate search follows.
+    /// Ends the closed-loop sweep. The search for the highest rate follows if any request of the sweep completed.
     fn end_sweep(&mut self, conductor: &mut dyn Conductor, sweep: &Sweep) -> Result<Phase, LabError> {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));

@@ -21,8 +21,8 @@ use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of one observation of the connections that a load test left, seconds.
 const OBSERVATION_S: f64 = 0.1;
-/// Time after which no handshake is half-open any more. The server repeats its SYN-ACK after a second. A client that
-/// has given up answers the repeated SYN-ACK with a reset. Source: RFC 6298, 2.1.
+/// Time after the end of a load until no TCP handshake at the server is half-open any more. The server repeats its
+/// SYN-ACK after a second. A client that has given up answers the repeated SYN-ACK with a reset. Source: RFC 6298, 2.1.
 const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Hosts and server of an experiment on named hosts.

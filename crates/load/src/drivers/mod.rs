@@ -21,7 +21,8 @@ use crate::LoadError;
 /// before the loop.
 macro_rules! drivers {
     (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
-        /// All client drivers. `auto` tries the drivers that it may choose, in the order of the table.
+        /// All drivers with which the generator sends requests. `auto` tries the drivers that it may choose, in the
+        /// order of the table.
         pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
 
         /// Runs one shard (generator thread) with the driver of a row, and returns the shard's result.

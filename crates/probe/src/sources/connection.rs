@@ -195,7 +195,7 @@ impl Sums {
             None,
             None,
             Some(info.ato_us),
-            // The kernel reports u32::MAX before the first measurement.
+            // Before the first measurement of the round-trip time, the kernel reports u32::MAX.
             info.min_rtt_us.filter(|us| *us != u32::MAX),
             Some(info.send_mss),
             info.peer_window,

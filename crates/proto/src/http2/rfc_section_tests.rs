@@ -1,6 +1,6 @@
 //! Tests of the HTTP/2 client, in the order of the sections of RFC 9113. A forbidden frame must end the connection or
-//! reset its stream, with the error code that the RFC demands. Input that the RFC tolerates must be skipped. The client
-//! mode of the test suite h2spec has 57 further cases (crate cli, test `go_peers`).
+//! reset its stream, with the error code that the RFC demands. The client must skip input that it need not understand
+//! according to the RFC. The client mode of the test suite h2spec has 57 further cases (crate cli, test `go_peers`).
 
 use super::frame::{self, *};
 use super::hpack::write_fields;

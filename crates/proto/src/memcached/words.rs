@@ -1,4 +1,4 @@
-//! Splitting of a command line into words.
+//! Splits a command of memcached's text protocol into words.
 
 use std::str::FromStr;
 

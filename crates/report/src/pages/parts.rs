@@ -18,8 +18,8 @@ pub(super) fn is_transfer_negligible(trial: &Trial) -> bool {
 }
 
 /// Returns the line with the parts of the response time. Connect and handshake are parts only if each request has its
-/// own connection. Leaves out a negligible transfer. Returns `None` if the lines of the response time and of the first
-/// byte already have all figures.
+/// own connection. Leaves out the transfer (the time from the first byte to the last) if it is negligible. Returns
+/// `None` if the lines of the response time and of the first byte already have all figures.
 pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let new_connections = run.plan.load.new_connections;
     let opening = [("connect", &trial.connect_us), (handshake(run), &trial.handshake_us)];

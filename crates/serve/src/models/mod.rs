@@ -33,7 +33,7 @@ const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 /// planned times, and not only in response to input.
 const WITHOUT_TIMERS: &[&str] = &["blocking", "uring", "uring-sharded", "uring-groups", "workers"];
 
-/// All I/O models.
+/// All I/O models of the reference servers.
 pub const MODELS: &[ModelSpec] = &[
     ModelSpec {
         name: "blocking",

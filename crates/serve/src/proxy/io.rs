@@ -113,7 +113,8 @@ impl Io {
         self.kept.push(end);
     }
 
-    /// Starts a new upstream connection. The descriptor gets its role later, when the socket belongs to a pair.
+    /// Starts a new upstream connection. The caller sets the role of the descriptor later, when the connection belongs
+    /// to a client's connection (a pair).
     pub(super) fn connect(&mut self) -> Result<End, ()> {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;

@@ -1,5 +1,4 @@
-//! Decoding of requests to export spans. Source: OpenTelemetry protocol 1.x, `trace.proto` and "JSON Protobuf
-//! Encoding".
+//! Decodes requests that export spans. Source: OpenTelemetry protocol 1.x, `trace.proto` and "JSON Protobuf Encoding".
 
 mod json;
 mod protobuf;

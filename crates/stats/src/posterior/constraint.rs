@@ -49,8 +49,8 @@ pub enum ConstraintKind {
 pub struct Constraint {
     /// Kind of the limited quantity, and its limit.
     pub kind: ConstraintKind,
-    /// Saturation rate, measured by the closed loop. At the saturation rate, all answers would be late. `None` if
-    /// saturation does not matter for the limit.
+    /// Saturation rate, measured by the closed loop. At the saturation rate, all answers would be late. `None` if the
+    /// rate that meets the limit does not depend on the saturation rate.
     pub full: Option<f64>,
 }
 
@@ -171,5 +171,5 @@ const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;
 /// Approximate variance of the logarithm of a mean response time, times the number of independent draws in the mean.
-/// The product is 1 because the model assumes that each draw is exponentially distributed.
+/// The value is 1 because the model assumes exponentially distributed response times.
 pub(super) const SPREAD: f64 = 1.0;

@@ -1,11 +1,11 @@
-//! Number of independent draws that are worth as much as all answers of one window. Answers of one window are
-//! correlated, because a long queue stays long for a while.
+//! Number of independent answers that would carry as much information as all answers of one window. Answers of one
+//! window are correlated, because a long queue stays long for a while.
 
 use super::constraint::{Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
 
 /// Prior dispersion, as a multiple of the dispersion of an M/M/1 queue: for Poisson arrivals, and for arrivals at equal
-/// intervals. The dispersion is the number of answers that are worth one independent draw.
+/// intervals. The dispersion is the number of answers that carry as much information as one independent answer.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of independent draws that a window beyond saturation counts as. The moment at which the window's
 /// queue exceeds the limit depends on the start of the load and on the server's speed. The start of the load and the
@@ -28,10 +28,10 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns, for each window, the number of answers that are worth one independent draw. For random arrivals, the number
-/// of answers is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`. For arrivals
-/// at equal intervals, the constants of this module reduce this number of answers. The constants of this module also
-/// limit the number of answers per draw. Each window is worth at least one draw.
+/// Returns, for each window, the number of answers that carry as much information as one independent answer. For random
+/// arrivals, the number of answers is twice the product of the rate and the relaxation time of an M/M/1 queue, times
+/// `scale`. For arrivals at equal intervals, the constants of this module reduce this number of answers. The constants
+/// of this module also limit the number of answers per draw. Each window counts as at least one independent draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

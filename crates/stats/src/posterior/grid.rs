@@ -68,8 +68,8 @@ impl Axes {
 }
 
 /// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate goes through the windows
-/// several times. Each pass assumes another number of independent draws that a window is worth. All values that do not
-/// depend on the assumed number of draws are computed once.
+/// several times. Each pass assumes another number of independent draws per window. All values that do not depend on
+/// the assumed number of draws are computed once.
 pub(super) struct Grid {
     axes: Axes,
     /// Logarithm of the prior of each cell, for each scatter of the speed.

@@ -14,9 +14,10 @@ pub use open::response_s as open_response_s;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// The given number of servers, at least 1. Each server serves one request at a time, and other requests wait.
+    /// The station has this number of servers, at least 1. Each server serves one request at a time, and other requests
+    /// wait.
     Some(u32),
-    /// One server for each request, so no request waits: a network distance, a sleep or a think time.
+    /// The station has one server for each request, so no request waits: a network distance, a sleep or a think time.
     Unlimited,
 }
 

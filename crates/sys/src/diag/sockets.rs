@@ -35,7 +35,7 @@ pub struct Connection {
     /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report how full the buffer
     /// is.
     pub write_full: Option<bool>,
-    /// `tcp_info`; `None` if the kernel left it out.
+    /// Figures from the kernel's structure `tcp_info`; `None` if the kernel left the structure out.
     pub info: Option<TcpInfo>,
     /// Identity of the socket, for [`super::Diag::connection`].
     pub name: SocketName,

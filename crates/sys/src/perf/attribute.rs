@@ -45,9 +45,10 @@ const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
 pub(super) enum Target {
     /// The event samples only the calling thread.
     Caller,
-    /// A thread, and threads that it starts later.
+    /// The event samples this thread, and the threads that it starts later.
     Thread(u32),
-    /// All threads of the system. Sampling all threads needs more rights than sampling the user's own threads.
+    /// The event samples all threads of the system. Sampling all threads needs more rights than sampling the user's own
+    /// threads.
     Everything,
 }
 

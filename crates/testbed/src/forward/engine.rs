@@ -95,8 +95,8 @@ impl Engine {
         self.bits_per_s.map(|_| self.now.load(Relaxed))
     }
 
-    /// Sets the rate of the medium to a share of its full rate. Frames that already have an arrival time still arrive
-    /// at that time.
+    /// Sets the rate of the medium to a share of its full rate. The new rate does not change the arrival times of
+    /// frames that are already on their way.
     pub(crate) fn set_speed(&self, share: f64) -> Result<(), String> {
         let full = self.bits_per_s.ok_or("it has no rate that could be changed")?;
         let bits_per_s = ((full as f64 * share) as u64).max(1);

@@ -25,7 +25,7 @@ pub struct Engine {
 
 const BASE: Engine = Engine { name: "", prefix: &[], joins: false, masters: false, starts: &[], help: "" };
 
-/// All engines.
+/// All engines (programs that start loadline on another host) that loadline knows.
 pub const ENGINES: &[Engine] = &[
     Engine {
         name: "ssh",

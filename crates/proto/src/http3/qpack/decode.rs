@@ -1,4 +1,4 @@
-//! Decoding of headers. Header blocks that refer to the dynamic table are refused.
+//! Decodes the headers of HTTP/3 messages. Header blocks that refer to the dynamic table are refused.
 
 use super::static_table::STATIC_TABLE;
 use crate::Fault;

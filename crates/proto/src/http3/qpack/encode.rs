@@ -1,4 +1,4 @@
-//! Encoding of headers. Strings are written without Huffman coding.
+//! Encodes the headers of HTTP/3 messages. Strings are written without Huffman coding.
 
 use super::static_table::STATIC_TABLE;
 use crate::http2::hpack::primitives::{write_integer, write_string};

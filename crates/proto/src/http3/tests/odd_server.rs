@@ -36,7 +36,7 @@ pub(super) fn integer(value: u64) -> Vec<u8> {
     bytes
 }
 
-/// The server.
+/// A QUIC server that behaves oddly, as the test tells it to.
 pub(super) struct OddServer {
     endpoint: Endpoint,
     connection: Option<Connection>,

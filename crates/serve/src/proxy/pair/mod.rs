@@ -136,8 +136,8 @@ impl Pair {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if the client could leave unnoticed. A client can leave unnoticed if an exchange is in progress,
-    /// the proxy does not read from the client, and no event would report a reset.
+    /// Returns true if the proxy might not notice that the client has closed its connection. This can happen if an
+    /// exchange is in progress, the proxy does not read from the client, and no event would report a reset.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }

@@ -4,8 +4,8 @@ use super::choice::{Draw, HOST, Kind, ROOM};
 use crate::planted::network::limit::Cause;
 use crate::planted::network::world::{Limiter, Listener, Threads};
 
-/// Range of the generator's limit, as multiples of the lowest limit. This range is far above 1, so the generator is
-/// seldom close to being the limit.
+/// Range of the generator's limit, as multiples of the lowest limit. The generator can handle several times the lowest
+/// limit of the other parts, so it is seldom close to being the limit.
 pub(super) const GENERATOR_ROOM: (f64, f64) = (3.0, 40.0);
 /// Number of connections in a pool that is never the limit.
 pub(crate) const UNLIMITED: usize = 100_000;
