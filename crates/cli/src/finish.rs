@@ -68,8 +68,8 @@ fn threads(run: &Run) -> Option<String> {
 /// screen count, too. These lines, one line before the report and two lines after it fit on a screen of 45 lines.
 const LINES: usize = 42;
 
-/// Prints and writes all results. Prints the verdict before it writes the files, so the user sees the verdict even if
-/// the disk is full.
+/// Prints the results of a run, and writes them to files. Prints the verdict before it writes the files, so the user
+/// sees the verdict even if the disk is full.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match (ends.json, ends.json_lines) {
         (true, _) => output::print(&report::render("json", &run, &output::plain())?)?,

@@ -69,8 +69,8 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Reads the next word. Returns false at the end of the statement, or if the rest of the statement must be dropped
-    /// because it may contain values.
+    /// Reads the next word of the SQL statement. Returns false at the end of the statement, or if the rest of the
+    /// statement must be dropped because it may contain values.
     fn next(&mut self) -> bool {
         let rest = self.rest.trim_start();
         self.spaced |= rest.len() < self.rest.len();

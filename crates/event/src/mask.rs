@@ -34,7 +34,7 @@ impl Mask {
         self.0 as u32
     }
 
-    /// Creates a set from bits. All bits other than the lowest three are ignored.
+    /// Creates a set of event kinds from bits. All bits other than the lowest three are ignored.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {

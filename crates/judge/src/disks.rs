@@ -42,7 +42,7 @@ impl Load {
     }
 }
 
-/// Returns the busiest disk.
+/// Returns the busiest disk of a side.
 pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     let flushes = view.side.recording.instances("disk.flushing");
     let of = |disk: &str| flushes.value(disk, view.window).and_then(|us| ratio(us, span_us));

@@ -67,7 +67,7 @@ pub enum Completion<'a> {
     },
 }
 
-/// Kind of operation.
+/// Kind of operation on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Opening a socket, or connecting it.

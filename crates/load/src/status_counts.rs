@@ -13,7 +13,7 @@ const MAX_STATUSES: usize = 16;
 pub(crate) struct StatusCounts([(u16, u64); MAX_STATUSES]);
 
 impl StatusCounts {
-    /// Counts a response. In a protocol without statuses, the status is 0 and nothing is counted.
+    /// Counts a response with the given status. In a protocol without statuses, the status is 0 and nothing is counted.
     pub(crate) fn count(&mut self, status: u16) {
         if status > 0
             && let Some(entry) = self.0.iter_mut().find(|entry| entry.0 == status || entry.0 == 0)

@@ -67,7 +67,8 @@ impl ProcessSet {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }
 
-    /// Adds an upstream. The processes `pids`, which listen at the upstream's address, will be followed, too.
+    /// Adds an upstream service of the server. The processes `pids`, which listen at the upstream's address, will be
+    /// followed, too.
     pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
         self.met.push((behind, pids));

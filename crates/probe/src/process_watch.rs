@@ -85,8 +85,8 @@ impl ProcessWatch {
         if ended { u64::MAX } else { self.next_ns }
     }
 
-    /// Checks all processes. `at_s` is the present time, in seconds since the start of the load test. Returns true if
-    /// there is a new incident.
+    /// Checks whether all watched processes still run. `at_s` is the present time, in seconds since the start of the
+    /// load test. Returns true if there is a new incident.
     pub(crate) fn look(&mut self, at_s: f64, now_ns: u64) -> bool {
         self.next_ns = now_ns + CHECK_INTERVAL.as_nanos() as u64;
         // Incidents before the load test's origin (time zero), while the generators start, get the time 0.
@@ -117,8 +117,8 @@ impl ProcessWatch {
         &self.incidents
     }
 
-    /// Returns all incidents. If the server has ended and a new server listens on its address, the last incident names
-    /// the new server's processes.
+    /// Ends the watch, and returns all incidents. If the server has ended and a new server listens on its address, the
+    /// last incident names the new server's processes.
     pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
         let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
         let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {

@@ -45,8 +45,9 @@ impl Samples {
         self.first.is_none()
     }
 
-    /// Writes a value. If one sample writes twice, the second value replaces the first value. If a later sample writes
-    /// a level into the same row, the row gets the mean of all levels written by its samples.
+    /// Writes a value into the current row of the column. If one sample writes twice, the second value replaces the
+    /// first value. If a later sample writes a level into the same row, the row gets the mean of all levels written by
+    /// its samples.
     pub(crate) fn put(&mut self, at: Place, value: f64) {
         self.first.get_or_insert(value);
         let shares_row = self.values.len() > at.row && self.newest.row == at.row;

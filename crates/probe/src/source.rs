@@ -21,7 +21,7 @@ pub struct SourceSpec {
     /// Minimum interval between two readings at phase starts and ends in milliseconds. The interval is 0 except for
     /// very expensive sources, which would disturb short load tests.
     pub edge_gap_ms: u32,
-    /// Creates a reader.
+    /// Function that creates a reader of the source.
     pub open: fn(&Scope, &Tree) -> Box<dyn Source>,
 }
 

@@ -55,7 +55,7 @@ impl Commands {
 #[derive(Default)]
 pub(crate) struct CommandQueue {
     to_send: u32,
-    /// Index of the current command.
+    /// Index of the command that is being sent.
     current: usize,
     /// Number of bytes of the current command that are already sent.
     sent: usize,

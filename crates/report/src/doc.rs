@@ -198,7 +198,7 @@ pub struct Cell {
 }
 
 impl Section {
-    /// Creates a section.
+    /// Creates a section of a document.
     pub fn new(id: &str, title: &str, weight: Weight, blocks: Vec<Block>) -> Self {
         Self { id: id.into(), title: title.into(), weight, blocks }
     }
@@ -236,7 +236,7 @@ impl Col {
 }
 
 impl Cell {
-    /// Creates a cell.
+    /// Creates a table cell with a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }

@@ -60,8 +60,8 @@ struct Head {
     expects_continue: bool,
 }
 
-/// Reads a request. Before the call, `rest` contains the bytes that arrived after the previous request. After the call,
-/// `rest` contains the bytes that arrived after this request.
+/// Reads one HTTP request of a sender. Before the call, `rest` contains the bytes that arrived after the previous
+/// request. After the call, `rest` contains the bytes that arrived after this request.
 pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Result<Export, Ending> {
     let head = loop {
         if let Some(head) = head(rest)? {

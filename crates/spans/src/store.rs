@@ -9,7 +9,7 @@ use crate::span::Span;
 
 /// Maximum number of stored spans, 64 bytes each.
 const MAX_SPANS: usize = 1 << 18;
-/// Maximum number of different names. All spans with further names share one name.
+/// Maximum number of different span names. All spans with further names share one name.
 const MAX_NAMES: usize = 256;
 /// Maximum length of a name, characters.
 const MAX_NAME_CHARS: usize = 80;

@@ -38,8 +38,8 @@ impl Space {
         Ok(space)
     }
 
-    /// Reads the mappings again. Returns true if the mappings changed. If the process has ended, the earlier mappings
-    /// stay.
+    /// Reads the process's mappings again. Returns true if the mappings changed. If the process has ended, the earlier
+    /// mappings stay.
     pub(crate) fn refresh(&mut self) -> bool {
         let Ok(maps) = read_maps(self.pid) else { return false };
         let changed = !maps.is_empty() && maps != self.maps;

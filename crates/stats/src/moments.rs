@@ -33,7 +33,7 @@ pub fn mean_and_squares(values: &[f64]) -> (f64, f64) {
 /// Statistics of a sample of at least two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Number of values.
+    /// Number of values in the sample.
     pub n: f64,
     /// Arithmetic mean of the sample.
     pub mean: f64,

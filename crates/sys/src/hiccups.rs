@@ -39,7 +39,7 @@ pub struct HiccupMeter {
 }
 
 impl HiccupMeter {
-    /// Starts the meter. Returns `None` if no thread can be created.
+    /// Starts the thread that measures stalls. Returns `None` if no thread can be created.
     pub fn start() -> Option<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);

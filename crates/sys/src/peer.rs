@@ -63,7 +63,8 @@ impl Peer {
         }
     }
 
-    /// Starts a connect. A unix socket connects at once, or fails with EAGAIN if its accept queue is full.
+    /// Starts to connect to this destination. A unix socket connects at once, or fails with EAGAIN if its accept queue
+    /// is full.
     #[inline]
     pub fn connect(&self, fd: impl AsFd) -> Result<Connect> {
         match self {

@@ -90,7 +90,8 @@ pub fn send_more(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
 }
 
-/// Reads available bytes. Returns 0 if the peer has closed its side. Fails with EAGAIN if no data is available.
+/// Reads the bytes that are available on a socket. Returns 0 if the peer has closed its side. Fails with EAGAIN if no
+/// data is available.
 #[inline]
 pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)

@@ -85,7 +85,7 @@ pub(crate) fn share(text: &str) -> Option<f64> {
     (0.0..=1.0).contains(&share).then_some(share)
 }
 
-/// Parses a whole number.
+/// Parses a whole number in an argument of a medium.
 pub(crate) fn whole(text: &str) -> Option<u64> {
     text.parse().ok()
 }

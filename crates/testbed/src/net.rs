@@ -34,8 +34,8 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Creates the namespaces. If `apart` is true, each host gets its own namespace. If `apart` is false, all hosts
-    /// share the medium's namespace.
+    /// Creates the network namespaces of all hosts. If `apart` is true, each host gets its own namespace. If `apart` is
+    /// false, all hosts share the medium's namespace.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;

@@ -240,7 +240,7 @@ impl VirtualServer {
         self
     }
 
-    /// Returns the seed.
+    /// Returns the seed of the simulation's random numbers.
     pub fn seed(&self) -> u64 {
         self.seed
     }

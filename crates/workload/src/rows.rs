@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::cycle::Recorded;
 use super::{Access, Calibration, Mode, Spread, ThreadSpec};
 
-/// Result of one thread. Times are in milliseconds.
+/// Result of one thread of a workload. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Name of the process.
@@ -20,7 +20,7 @@ pub struct Row {
     pub total_ms: f64,
     /// Sum of the response times.
     pub response_ms: f64,
-    /// Number of responses. A response is a complete cycle without its think time.
+    /// Number of completed cycles, each with one response time. A response is a complete cycle without its think time.
     pub responses: u64,
     /// Mean response time.
     pub mean_ms: f64,

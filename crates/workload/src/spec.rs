@@ -154,7 +154,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Checks every value. The error names the invalid value.
+    /// Checks every value of the workload. The error names the invalid value.
     pub fn check(&self) -> Result<(), String> {
         if !(self.seconds > 0.0 && self.seconds <= 86_400.0) {
             return Err(format!("seconds is {}: give a length above 0 and up to a day", self.seconds));

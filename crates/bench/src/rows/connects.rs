@@ -10,8 +10,8 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Number of descriptors. The goal of the row `connects` is what a minimal loop in C reaches with [`DESCRIPTORS`]
-/// descriptors and with the source addresses [`SOURCES`].
+/// Number of socket descriptors that the load uses. The goal of the row `connects` is what a minimal loop in C reaches
+/// with [`DESCRIPTORS`] descriptors and with the source addresses [`SOURCES`].
 const DESCRIPTORS: &str = "10000";
 /// Range of source addresses of the load.
 const SOURCES: &str = "127.0.0.2-127.0.0.65";

@@ -38,8 +38,8 @@ fn fill(addr: SocketAddr, item: usize) -> String {
     "x".repeat(BYTES - bare.len())
 }
 
-/// Builds the mix of requests. The requests have different names and therefore different classes. The weights of the
-/// requests are 1 to 7.
+/// Builds the request mix that the load sends. The requests have different names and therefore different classes. The
+/// weights of the requests are 1 to 7.
 fn requests(addr: SocketAddr) -> String {
     (0..REQUESTS).fold(String::new(), |mut text, item| {
         let (path, fill, weight) = (path(item), fill(addr, item), 1 + item % 7);

@@ -11,8 +11,8 @@ use super::generator::{CONNECTIONS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Minimum number of rounds. The throughput of a single round varies by a few percent, but the goal of the row allows a
-/// loss of only one percent.
+/// Minimum number of rounds in which the row is measured. The throughput of a single round varies by a few percent, but
+/// the goal of the row allows a loss of only one percent.
 const MIN_TURNS: usize = 20;
 /// Duration of each measurement, as an option of `load`.
 const DURATION: &str = "2s";

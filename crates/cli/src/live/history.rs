@@ -8,7 +8,7 @@ const MAX_MOMENTS: usize = 512;
 /// A short period of a run with its figures. Unknown figures are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
-    /// Length of the period, seconds.
+    /// Length of this period, seconds.
     pub(crate) seconds: f64,
     /// Completed requests per second.
     pub(crate) completed: f64,

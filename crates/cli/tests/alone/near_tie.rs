@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{Running, alone_with_release, bottleneck, free_port, json, num, program, skip};
 
-/// Number of searches.
+/// Number of searches that the test makes.
 const TIMES: usize = 10;
 /// Confidence above which a verdict counts as sure.
 const SURE: f64 = 0.6;

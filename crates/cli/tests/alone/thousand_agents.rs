@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{alone_with_release, children, peak_kib, serve, total};
 
-/// Number of agents.
+/// Number of agents (generator processes) that the test starts.
 const AGENTS: usize = 1000;
 /// Maximum memory of the conductor, KiB.
 const MAX_MEMORY_KIB: u64 = 200 << 10;

@@ -29,7 +29,8 @@ fn serve(model: &str, option: &str) -> Running {
     Running::start(command, port, dir)
 }
 
-/// Sends a byte. Returns `Ok` if the sent byte comes back, otherwise the kind of error with which the connection ended.
+/// Sends a byte to an echo server, and reads one byte. Returns `Ok` if the sent byte comes back, otherwise the kind of
+/// error with which the connection ended.
 fn exchange(stream: &mut TcpStream) -> Result<(), ErrorKind> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"x").map_err(|e| e.kind())?;

@@ -35,7 +35,8 @@ fn a_given_address_outside_private_networks_needs_permission_too() {
     assert!(said.contains("HOST:PORT:ADDRESS"), "{said}");
 }
 
-/// Starts two servers with the same port at two addresses. The second server answers after 20 ms. Returns the port.
+/// Starts two servers with the same port at two addresses. The second server answers after 20 ms. Returns the port of
+/// both servers.
 fn two_servers() -> u16 {
     let first = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = first.local_addr().unwrap().port();

@@ -5,7 +5,8 @@
 
 use testkit::{alone, binary, has_testbed, json, skip};
 
-/// Number of connections. Each connection needs a descriptor in a server process and one in a client process.
+/// Number of connections that the servers must hold at the same time. Each connection needs a descriptor in a server
+/// process and one in a client process.
 const CONNECTIONS: u64 = 24_000;
 /// Memory for both ends of all connections, KiB.
 const NEEDS_KIB: u64 = 1_500_000;

@@ -12,8 +12,9 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove`. The children of the started process are the generator and the processes of the levers (temporary
-/// changes). An example of a lever is a CPU thief, which takes CPU time from other processes.
+/// Starts the command `loadline prove` in the background. The children of the started process are the generator and the
+/// processes of the levers (temporary changes). An example of a lever is a CPU thief, which takes CPU time from other
+/// processes.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);

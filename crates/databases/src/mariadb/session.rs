@@ -57,7 +57,7 @@ impl MariadbSession {
         Ok(session)
     }
 
-    /// Takes a sample.
+    /// Takes a sample of the sessions of MariaDB.
     pub(crate) fn sample(&mut self) -> Result<Sample, DatabaseError> {
         let mut sample = Sample::default();
         for row in self.client.query(&self.sessions)? {

@@ -55,7 +55,7 @@ impl PostgresSession {
         Ok(Self { client })
     }
 
-    /// Takes a sample.
+    /// Takes a sample of the sessions of PostgreSQL.
     pub(crate) fn sample(&mut self) -> Result<Sample, DatabaseError> {
         let rows = self.client.execute("sessions")?;
         let mut sample = Sample::default();

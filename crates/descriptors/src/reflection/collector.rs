@@ -11,7 +11,7 @@ use crate::error::{TypesError, words};
 use crate::graph::Files;
 use crate::types::Types;
 
-/// Maximum number of files.
+/// Maximum number of proto files that are collected from a server.
 const MAX_FILES: usize = 1000;
 /// Maximum number of rounds of questions. Each round brings the files that the files of the previous round import. Most
 /// servers send all imports at once.

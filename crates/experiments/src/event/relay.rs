@@ -164,7 +164,8 @@ impl Relay {
         self.timer.measure(usize::MAX, TimingGoal::Declarations(amount.calls), amount.at_most)
     }
 
-    /// Stops the proxy. Returns the number of cold connections that were open, and the number that were lost.
+    /// Closes the cold connections and stops the proxy. Returns the number of cold connections that were open, and the
+    /// number that were lost.
     pub(super) fn end(self) -> (u64, u64) {
         let held = self.cold.map(Cold::close).unwrap_or_default();
         (held.held, held.lost)

@@ -48,8 +48,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts. The parameter `medium` names the simulated network that joins the hosts. If `medium` is
-    /// missing or `loopback`, all hosts share this machine's loopback interface.
+    /// Builds the hosts of the server and of the clients. The parameter `medium` names the simulated network that joins
+    /// the hosts. If `medium` is missing or `loopback`, all hosts share this machine's loopback interface.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {

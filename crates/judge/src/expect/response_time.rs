@@ -42,7 +42,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns a percentile. The interval of the percentile comes from order statistics.
+    /// Returns a percentile of the response time. The interval of the percentile comes from order statistics.
     fn percentile(
         &self,
         time: AnswerTime,

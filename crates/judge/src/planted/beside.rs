@@ -51,7 +51,8 @@ fn same_counter(a: &Row, b: &Row) -> bool {
     (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
 }
 
-/// Adds a counter. If both causes set the counter, uses the value that is the stronger sign at each operating point.
+/// Adds a counter to the list of a run's counters. If both causes set the counter, uses the value that is the stronger
+/// sign at each operating point.
 fn plant(rows: &mut Vec<Row>, row: Row) {
     let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
     let first = rows.swap_remove(at);

@@ -36,7 +36,8 @@ impl Requests {
         waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && have_requests
     }
 
-    /// Returns a lower and an upper bound of the requests that were read but not answered. Returns `None` if unknown.
+    /// Returns a lower and an upper bound of the requests that were read but not answered. Returns `None` if the number
+    /// is unknown.
     pub(super) const fn in_progress(&self) -> Option<(f64, f64)> {
         self.in_progress
     }

@@ -101,8 +101,8 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     Ok(said)
 }
 
-/// Starts a thread. If the thread cannot be started, the error message says why, for example that the host allows no
-/// more threads.
+/// Starts a thread of the agent. If the thread cannot be started, the error message says why, for example that the host
+/// allows no more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);
     started.map(drop).map_err(|e| format!("no thread could be started: {}", sys::exhausted::why_not_started(&e)))

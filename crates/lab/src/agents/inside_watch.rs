@@ -78,7 +78,8 @@ fn edge(trial: Option<&Watching>, at_ns: u64) {
     }
 }
 
-/// Starts the observer. Also returns facts about the host, with the server's processes if they can be found.
+/// Starts the observer that the task describes. Also returns facts about the host, with the server's processes if they
+/// can be found.
 fn begin(spec: WatchSpec) -> (Observer, WatchedHost) {
     let mut observer = spec.observer;
     let named = observer.processes.first().map(|pid| probe::named_server(*pid, observer.listen.clone()));

@@ -132,7 +132,7 @@ impl Agent {
         at_ns.saturating_add_signed(self.clock.offset_ns(at_ns))
     }
 
-    /// Sends a command. A failed write is not an error here, because the events report lost agents.
+    /// Sends a command to the agent. A failed write is not an error here, because the events report lost agents.
     pub fn tell(&self, command: &AgentCommand) {
         if let Ok(mut line) = serde_json::to_string(command) {
             line.push('\n');

@@ -38,7 +38,7 @@ impl Outbox {
         self.lock().send(bytes);
     }
 
-    /// Sends the task. Commands may follow once the task was sent.
+    /// Queues the agent's task for sending. Commands may follow once the task was sent.
     pub(super) fn send_task(&self, task: &[u8]) {
         let mut out = self.lock();
         out.tasked = true;

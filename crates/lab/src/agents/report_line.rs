@@ -4,7 +4,7 @@ use std::io::Write;
 
 use run::AgentReport;
 
-/// Sends one report.
+/// Sends one report to the conductor, as one line.
 pub(super) fn send_report(report: &AgentReport) {
     let Ok(mut line) = serde_json::to_string(report) else { return };
     line.push('\n');

@@ -16,7 +16,7 @@ pub trait ArenaConductor {
     /// Shows the user a sentence about the last action, and the approximate number of seconds that remain.
     fn progress(&mut self, sentence: &str, left_s: f64);
 
-    /// Builds a server. The error contains the last output of the build.
+    /// Builds a server with its build command. The error contains the last output of the build.
     fn build(&mut self, entry: usize) -> Result<(), String>;
 
     /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's first
@@ -40,7 +40,7 @@ pub trait ArenaConductor {
 pub struct TurnPlan {
     /// Offered rate of the load, requests per second.
     pub rate: f64,
-    /// Length of the measurement, seconds.
+    /// Length of the measurement under the load, seconds.
     pub window_s: f64,
     /// Seed of the load.
     pub seed: u64,

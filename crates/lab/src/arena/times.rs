@@ -14,7 +14,8 @@ const MAX_SEARCH_S: f64 = 120.0;
 /// Number of rounds for which the turns of the servers are planned. The evaluation leaves out the four most extreme of
 /// twelve values, so eight remain.
 const PREFERRED_ROUNDS: f64 = 12.0;
-/// Maximum number of rounds. With more rounds, the confidence intervals would hardly become narrower.
+/// Maximum number of rounds, in each of which every server takes a turn. With more rounds, the confidence intervals
+/// would hardly become narrower.
 const MAX_ROUNDS: u32 = 40;
 /// Shortest and longest measurement of a server in one of its turns, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);

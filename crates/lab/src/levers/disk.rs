@@ -61,7 +61,7 @@ const MAX_WRITES_PER_FLUSH: f64 = 1e6;
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Alignment of direct writes, bytes: the strictest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
-/// Size of the file, bytes. After the file's end, writing continues at its beginning.
+/// Size of the file that the lever writes, bytes. After the file's end, writing continues at its beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -104,7 +104,7 @@ struct DiskCounters {
     busy_ms: f64,
     /// Sum of the times that requests spent in the queue, milliseconds.
     queued_ms: f64,
-    /// Number of reads and writes.
+    /// Number of reads and writes that the disk has completed.
     requests: f64,
     /// Number of bytes that the disk has read and written.
     bytes: f64,

@@ -50,8 +50,8 @@ impl Record {
         Ok(path)
     }
 
-    /// Reads a record. Returns `None` if the record is from an earlier boot or from another PID namespace (container).
-    /// Also removes the file of a record from an earlier boot.
+    /// Reads a record of changes from its file. Returns `None` if the record is from an earlier boot or from another
+    /// PID namespace (container). Also removes the file of a record from an earlier boot.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
         if !record.boot.is_empty() && record.boot != probe::boot_id() {

@@ -14,7 +14,7 @@ use crate::{Lab, LabError, TargetSetup};
 /// Dose as a share of the spare capacity of the fullest resource. With this dose, the response time of a single queue
 /// with random arrivals and service times grows by half.
 const DOSE_SHARE: f64 = 1.0 / 3.0;
-/// Minimum dose. The effect of a smaller dose would be lost in the noise.
+/// Minimum dose (share of its resource that a lever takes). The effect of a smaller dose would be lost in the noise.
 const MIN_DOSE: f64 = 0.02;
 /// Ratio of completed to offered requests below which a server can no longer keep up.
 const MIN_COMPLETED_RATIO: f64 = 0.97;

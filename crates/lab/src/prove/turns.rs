@@ -125,7 +125,7 @@ struct HeldChange {
 }
 
 impl HeldChange {
-    /// Starts the agents. Each agent locks the resources that it will change.
+    /// Starts the agents that change a resource between turns. Each agent locks the resources that it will change.
     fn prepare(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<Self, LabError> {
         let mut agents = AgentGroup::default();
         for host in hosts {

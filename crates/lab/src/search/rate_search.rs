@@ -36,7 +36,7 @@ pub(super) const MIN_WINDOWS: usize = 5;
 /// s: `long_limit_of_random_work` in `tests/known_capacity/models.rs`).
 const OVERLOAD_CYCLE: usize = 3;
 
-/// State of a search.
+/// State of the open-loop search for the highest rate that passes.
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     best_closed: f64,

@@ -36,7 +36,8 @@ macro_rules! arrivals {
         }
 
         impl Process {
-            /// Creates the arrival process. `rate_ns` is the mean number of arrivals per nanosecond.
+            /// Creates the arrival process that a load plan names. `rate_ns` is the mean number of arrivals per
+            /// nanosecond.
             fn new(arrival: &Arrival, rate_ns: f64, rng: &mut Rng) -> Self {
                 match *arrival {
                     $(Arrival::$Process { $($parameter),* } => {

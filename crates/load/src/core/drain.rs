@@ -20,7 +20,7 @@ const LISTEN_RESPONSES: f64 = 3.0;
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {
-    /// Starts the drain.
+    /// Starts the drain, during which no new requests start.
     pub(super) fn drain<O: Ops>(&mut self, ops: &mut O, now: u64) {
         self.start_recorded(ops);
         self.draining = true;

@@ -187,7 +187,8 @@ impl Core {
         }
     }
 
-    /// Starts the load. The caller must wait for the start time of the task before this call.
+    /// Starts the connects and requests of the load. The caller must wait for the start time of the task before this
+    /// call.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         if self.task.measured_from_begin {
             // The command of the conductor (controlling process) may come after the first recorded request, so the

@@ -21,8 +21,8 @@ impl Core {
         }
     }
 
-    /// Starts due requests. Due requests that fit on one connection are sent together, as in a closed loop with the
-    /// same pipeline.
+    /// Starts all requests that are due. Due requests that fit on one connection are sent together, as in a closed loop
+    /// with the same pipeline.
     pub(super) fn open_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         let mut started = 0;

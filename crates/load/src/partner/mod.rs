@@ -35,7 +35,7 @@ pub(crate) struct Partner {
     child: pass::Child,
 }
 
-/// Sends one frame.
+/// Sends one frame to the other process.
 fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
     let mut head = [0; 9];
     head[0] = kind;

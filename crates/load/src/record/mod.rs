@@ -220,7 +220,7 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Records a new connection. `open` is the number of open connections, including this one.
+    /// Records that a connection was established. `open` is the number of open connections, including this one.
     #[inline]
     pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
         self.counts.connected += 1;

@@ -80,7 +80,7 @@ impl Server {
         self.counted.connections.load(Ordering::Relaxed)
     }
 
-    /// Stops listening. Resets each connection when its next request comes.
+    /// Makes the server stop listening. Resets each connection when its next request comes.
     pub fn die(&self) {
         self.counted.stop.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.addr);

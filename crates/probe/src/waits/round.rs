@@ -11,7 +11,7 @@ pub(super) enum WaitKey {
     /// The thread does not wait, or waits for an object without a name.
     #[default]
     None,
-    /// Address of a futex.
+    /// The thread waits for the futex at this address.
     Futex(u64),
     /// Address of a peer, or text about a file or a system call.
     Text(Arc<str>),

@@ -305,8 +305,8 @@ impl Work {
         cost_ns
     }
 
-    /// Returns the profile. Only the profile at the end contains the stacks, because naming them takes too long for
-    /// each update of a live view.
+    /// Returns the profile of the waits. Only the profile at the end contains the stacks, because naming them takes too
+    /// long for each update of a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
         let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(|| self.now_and_cpu_ns());
         let seconds = (end_ns - self.begin.0) as f64 / 1e9;

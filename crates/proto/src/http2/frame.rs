@@ -109,7 +109,7 @@ pub(super) fn write_head(to: &mut Vec<u8>, length: usize, kind: u8, flags: u8, s
     to.extend_from_slice(&stream.to_be_bytes());
 }
 
-/// Appends a frame.
+/// Appends a complete HTTP/2 frame.
 pub(super) fn write(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     write_head(to, payload.len(), kind, flags, stream);
     to.extend_from_slice(payload);

@@ -24,7 +24,7 @@ impl RequestHeaders {
         (self.length, self.scheme, self.authority, self.fields, self.wrong) = (None, false, false, false, false);
     }
 
-    /// Reads one header.
+    /// Reads one header of the request.
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8]) {
         if name.first() == Some(&b':') {
             let twice = match name {

@@ -89,7 +89,7 @@ pub(crate) struct TemplateState {
 }
 
 impl TemplateState {
-    /// Creates the state. With `cookies`, cookies in answers are stored and sent.
+    /// Creates the state for filling values into requests. With `cookies`, cookies in answers are stored and sent.
     pub(crate) fn new(source: Arc<Source>, seed: u64, cookies: bool, is_secure: bool, coding: &FieldCoding) -> Self {
         let (rng, memory) = (Rng::with_seed(seed), Memory::new(&source, cookies, is_secure));
         let cookie_name = encoded(|to| (coding.write_name)(to, "cookie"));

@@ -7,7 +7,7 @@ use super::hpack::write_fields;
 use super::tests::{OK, begin, frames, receive, sent, settled};
 use crate::{Done, Fault, Outcome, Requester as _};
 
-/// Builds a frame.
+/// Builds an HTTP/2 frame.
 fn f(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, kind, flags, stream, payload);

@@ -210,7 +210,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles a complete line. If the answer ends with this line, returns the outcome.
+    /// Handles a complete line of the server's answer. If the answer ends with this line, returns the outcome.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
         const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
         let line = self.line.strip_suffix(b"\r\n").ok_or(INVALID)?;

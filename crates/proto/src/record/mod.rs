@@ -49,7 +49,7 @@ pub enum Operation {
     Length,
 }
 
-/// Result of a request.
+/// Status that tells the result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// The operation succeeded.

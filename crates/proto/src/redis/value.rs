@@ -8,7 +8,7 @@ pub use super::command::array as encode_command;
 /// Maximum size of a stored reply, bytes.
 const MAX_REPLY_BYTES: usize = 16 << 20;
 
-/// Value of a reply.
+/// Value of a reply from a Redis server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A string, or the text of a reply of any other type.

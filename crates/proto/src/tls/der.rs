@@ -22,7 +22,7 @@ const GENERALIZED_TIME: u8 = 0x18;
 /// Object identifier of the common name (2.5.4.3).
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 
-/// Reads a certificate. Returns `None` if the certificate is not encoded as expected.
+/// Reads the fields of a certificate (DER). Returns `None` if the certificate is not encoded as expected.
 pub(super) fn facts(certificate: &[u8]) -> Option<Facts<'_>> {
     let (certificate, _) = element(certificate, SEQUENCE)?;
     let (mut rest, _) = element(certificate, SEQUENCE)?;

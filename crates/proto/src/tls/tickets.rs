@@ -9,7 +9,8 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Maximum number of tickets. The oldest ticket is dropped when a new one would exceed this number.
+/// Maximum number of session tickets that are kept. The oldest ticket is dropped when a new one would exceed this
+/// number.
 const MAX_TICKETS: usize = 4096;
 
 thread_local! {

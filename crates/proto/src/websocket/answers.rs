@@ -124,7 +124,7 @@ pub(super) struct AnswerFinder {
 }
 
 impl AnswerFinder {
-    /// Adds a request.
+    /// Adds a request that waits for its answer.
     pub(super) fn begin(&mut self, rule: &AnswerRule, request: u16) {
         if let AnswerRule::Id(ids) = rule {
             let id = ids.next();

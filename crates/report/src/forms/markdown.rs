@@ -25,7 +25,7 @@ pub fn markdown_table(columns: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Appends a section. Leaves out a section that has only charts.
+/// Appends a section of the document as Markdown. Leaves out a section that has only charts.
 fn section(section: &Section, out: &mut String) {
     let texts: Vec<String> = section.blocks.iter().map(block).filter(|text| !text.is_empty()).collect();
     if !section.title.is_empty() && !texts.is_empty() {

@@ -230,7 +230,7 @@ impl Look {
 }
 
 impl Series {
-    /// Creates a series.
+    /// Creates a series (curve or points) of a chart.
     pub fn new(label: impl Into<String>, look: Look, hue: Hue, points: Vec<(f64, f64)>) -> Self {
         Self { label: label.into(), points, look, hue }
     }
@@ -244,7 +244,7 @@ impl Axis {
 }
 
 impl Mark {
-    /// Creates a mark.
+    /// Creates a mark at a position in a chart.
     pub fn new(at: Spot, label: impl Into<String>, hue: Hue) -> Self {
         Self { at, label: label.into(), hue }
     }

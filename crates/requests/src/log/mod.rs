@@ -56,7 +56,7 @@ pub(crate) fn text_looks_like_log(text: &str) -> bool {
     lines.any(|line| !is_target(line) && parse::parse(line, &usual).is_ok_and(|logged| logged.is_of_a_log()))
 }
 
-/// Reads a log. If the log is compressed with gzip, unpacks it.
+/// Reads an access log. If the log is compressed with gzip, unpacks it.
 pub(crate) fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let name = path.display().to_string();
     let fail = |message: String| ReadError { file: name.clone(), place: None, message };

@@ -77,8 +77,8 @@ impl Worker {
         if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 
-    /// Closes a socket. Operations that are posted for the socket keep it open, so these operations are cancelled
-    /// first, and their completions are ignored.
+    /// Closes the socket of a connection. Operations that are posted for the socket keep it open, so these operations
+    /// are cancelled first, and their completions are ignored.
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
         let ignore = user_data(Operation::Ignore, 0, 0);
         if running {

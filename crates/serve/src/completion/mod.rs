@@ -80,7 +80,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Creates the worker. The worker must be created in the thread that will run it.
+    /// Creates the worker of one serving thread. The worker must be created in the thread that will run it.
     pub(crate) fn new(shard: ShardSetup, setup: Setup) -> Result<Self, ServeError> {
         let (ring, buffers, close_watcher) = setup.ring()?;
         Ok(Self {

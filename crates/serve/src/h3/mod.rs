@@ -24,7 +24,7 @@ const SOCKET_BUFFER_BYTES: usize = 4 << 20;
 /// Options of `http` and `h2` that have no meaning for HTTP/3.
 const WITHOUT_MEANING: &[&str] = &["events", "split_head", "congestion", "workers", "accept_every_ms"];
 
-/// Starts the server.
+/// Starts the HTTP/3 server.
 pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let options = Options::new(&plan.options)?;
     refuse_options(plan)?;

@@ -28,7 +28,7 @@ use timing::Stopwatch;
 pub use timing::{CallTimer, TimingGoal, Timings};
 use worker::Worker;
 
-/// Starts a proxy.
+/// Starts a proxy in front of an upstream server.
 pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     start_with(plan, None)
 }

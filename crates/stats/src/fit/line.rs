@@ -19,7 +19,7 @@ pub struct Line {
     pub slope_interval: Interval,
     /// Share of the variance of y that the line explains, 0 to 1; 1 if all y are equal.
     pub r2: f64,
-    /// Number of points.
+    /// Number of points to which the line was fitted.
     pub points: usize,
 }
 

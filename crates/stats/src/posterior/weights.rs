@@ -6,7 +6,7 @@ use super::estimate::CapacityEstimate;
 pub(super) struct Posterior {
     /// Rate, steepness and weight of each cell. Cells are ordered by rate, and all steepnesses of a rate are adjacent.
     pub(super) cells: Vec<(f64, f64, f64)>,
-    /// Number of steepnesses.
+    /// Number of steepnesses on the grid.
     pub(super) steeps: usize,
     /// Distance between neighbouring rates, in logarithms.
     pub(super) step: f64,

@@ -26,7 +26,7 @@ pub enum Servers {
 pub struct Station {
     /// Service time of one request in seconds, at least 0.
     pub demand_s: f64,
-    /// Number of servers.
+    /// Number of servers of the station.
     pub servers: Servers,
 }
 

@@ -2,7 +2,7 @@ use std::io::{Read as _, Write as _};
 
 use super::*;
 
-/// Creates a ring. Prints a SKIP line and returns `None` if io_uring is forbidden.
+/// Creates a ring for a test. Prints a SKIP line and returns `None` if io_uring is forbidden.
 fn ring(config: &Config) -> Option<(Ring, Option<Buffers>)> {
     match Ring::new(config) {
         Ok(made) => Some(made),

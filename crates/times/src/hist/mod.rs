@@ -9,7 +9,7 @@ pub use payload::{HistError, short};
 /// Longest duration that a histogram stores, nanoseconds: 1 hour. Longer durations are stored as 1 hour, and counted in
 /// [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
-/// Number of significant digits. With three digits, stored values are off by at most 0.1 %.
+/// Number of significant digits that the histogram keeps. With three digits, stored values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
 
 /// A histogram of durations. Recording a duration never allocates.

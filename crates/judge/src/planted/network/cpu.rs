@@ -16,7 +16,7 @@ const EPSILON_S: f64 = 1e-12;
 /// CPUs of one host.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
-    /// Number of CPUs.
+    /// Number of CPUs of the host.
     pub(super) cpus: f64,
     /// Share of each CPU that the experiment's levers leave to the programs, 0 to 1. A lever takes CPU time away from
     /// all programs.

@@ -10,7 +10,7 @@ use super::static_table::STATIC_TABLE;
 pub(crate) struct FieldCoding {
     /// Bytes at the beginning of each header block.
     pub(crate) prefix: &'static [u8],
-    /// Appends a header.
+    /// Appends an encoded header.
     pub(crate) write_field: fn(&mut Vec<u8>, &str, &str),
     /// Appends the name of a header; the caller appends the value.
     pub(crate) write_name: fn(&mut Vec<u8>, &str),

@@ -211,7 +211,7 @@ impl<S: Site> ServerShard<S> {
         true
     }
 
-    /// Closes all connections. Call [`ServerShard::send`] afterwards.
+    /// Closes all connections of the shard. Call [`ServerShard::send`] afterwards.
     pub fn stop(&mut self, now_ns: u64) {
         let now = instant(now_ns);
         for (at, of) in self.connections.iter_mut().enumerate() {

@@ -59,7 +59,7 @@ impl Exchange {
         (exchange, control)
     }
 
-    /// Sends a request.
+    /// Sends a request of the client.
     pub(super) fn begin(&mut self, id: u16) {
         self.client.begin(Request { id, ..Request::default() });
         self.settle();

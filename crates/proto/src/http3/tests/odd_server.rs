@@ -77,7 +77,7 @@ impl OddServer {
         }
     }
 
-    /// Returns the connection.
+    /// Returns the server's connection to the client.
     pub(super) fn connection(&mut self) -> &mut Connection {
         self.connection.as_mut().unwrap()
     }
@@ -99,7 +99,7 @@ impl OddServer {
         self.write(self.requests[request], bytes);
     }
 
-    /// Ends a stream.
+    /// Ends a stream of the server.
     pub(super) fn finish(&mut self, id: StreamId) {
         self.connection().send_stream(id).finish().unwrap();
     }
