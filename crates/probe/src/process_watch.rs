@@ -279,7 +279,7 @@ mod tests {
         let sleepers = Sleepers::start(1);
         let mut life = sleepers.life(Role::Server);
         for at in 0..2 * MAX_INCIDENTS {
-            // The process runs, but the test records that it was stopped. The next check therefore records that the
+            // The process is running, but the test marks it as stopped. The next check therefore records that the
             // process continued.
             let next = Some(life.incidents.len()).filter(|next| *next < MAX_INCIDENTS);
             life.stopped(0, at as f64);

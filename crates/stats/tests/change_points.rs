@@ -23,7 +23,7 @@ const STEPS: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Resolution of a series, relative to the mean, as for stored runs.
 const RESOLUTION: f64 = 0.001;
 
-/// Noise of one kind.
+/// One kind of noise that the test adds to a series.
 struct Noise {
     /// Correlation of neighbouring values.
     correlation: f64,

@@ -47,7 +47,7 @@ pub struct Outcome {
     pub seconds: f64,
     /// Speed of this machine and overhead of this program.
     pub calibration: Calibration,
-    /// One row per thread.
+    /// Results of the trial, one row per thread.
     pub rows: Vec<Row>,
     /// Notes for the user.
     pub notes: Vec<String>,

@@ -71,8 +71,8 @@ fn command_page(name: &str, program: &Command) -> Option<String> {
     Some(format!("{name} (command)\n\n{about}\n\n`loadline {name} --help` explains its flags.\n"))
 }
 
-/// Returns a name in lower case, without hyphens, underscores and a plural s. Different spellings of a name give the
-/// same text.
+/// Returns a name in lower case, without hyphens, underscores and a plural s. The result is the same for names that
+/// differ only in capital letters, hyphens instead of underscores, or a plural s.
 fn plain(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(['-', '_'], " ");
     name.strip_suffix('s').map(String::from).unwrap_or(name)

@@ -45,8 +45,8 @@ impl Hot {
     }
 
     /// Opens connections with one decoy each. A connection and its decoy (a connection without declared interest)
-    /// together always get `pieces` pieces of data. The number of pieces for the connection itself changes neither the
-    /// work between two calls nor the state of the caches.
+    /// together always get `pieces` pieces of data. Because the sum is constant, the number of pieces that the
+    /// connection itself gets changes neither the work between two poll calls nor the state of the CPU caches.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })

@@ -120,8 +120,8 @@ mod tests {
     }
 
     /// Returns ten windows of each of two servers. In the windows listed in `disturbed`, other programs use 0.5 CPUs,
-    /// which raises the logarithm of the figure by 0.2. The logarithms of the second server's figure are higher by
-    /// `apart`.
+    /// which raises the logarithm of the figure by 0.2. The logarithm of the second server's figure is higher than that
+    /// of the first server by `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {

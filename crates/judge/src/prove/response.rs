@@ -23,7 +23,8 @@ use stats::student::t95;
 /// ID of the lever that raises the offered rate by a factor. The estimate counts 1 divided by this factor as the speed
 /// that the lever causes.
 pub const RATE: &str = "rate";
-/// Number of slots in each block in which all levers are off. In addition, each block has one slot for each lever.
+/// Number of slots in each block in which all levers are off. Each block also has one slot for each lever, in which
+/// only this lever is on.
 const FREE: usize = 2;
 /// Minimum number of blocks for an estimate of the scatter between blocks.
 const FEWEST_BLOCKS: usize = 8;

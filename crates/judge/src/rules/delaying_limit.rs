@@ -66,8 +66,8 @@ mod tests {
         })
     }
 
-    /// A worker that goes on working after its answer leaves the next request unread. A server that limits its rate on
-    /// purpose would already have read the next request.
+    /// A worker that still works on a request after it has sent the answer leaves the next request unread. A server
+    /// that limits its rate on purpose would already have read the next request.
     #[test]
     fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
         let rests = delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0).verdict();

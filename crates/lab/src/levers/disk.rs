@@ -1,7 +1,8 @@
 //! Lever that writes to the server's disk during an experiment, past the page cache, and flushes what it wrote. The
 //! lever's writes are about as large as the requests of other programs. The lever uses half as many writing threads as
-//! other programs have requests in the disk's queue. Half as many threads as queued requests would cause a third of the
-//! disk's work. Each thread also waits for its flushes, so the lever causes only about a quarter of the disk's work.
+//! other programs have requests in the disk's queue. With half as many writing threads as queued requests of other
+//! programs, the lever would cause a third of the disk's work. Each thread also waits for its flushes, so the lever
+//! causes only about a quarter of the disk's work.
 //!
 //! The speed that the lever reports is the disk's speed for other programs. The bytes of other programs per busy
 //! millisecond of the disk are measured with and without the lever. The disk's speed is this figure with the lever on,

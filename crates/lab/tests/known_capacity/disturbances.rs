@@ -43,8 +43,8 @@ pub(crate) fn beside_a_program(server: VirtualServer) -> VirtualServer {
     server.beside(&[Neighbour { begin_s, length_s: 8.0, share: 0.5 }])
 }
 
-/// Starts programs again and again, each for 0.1 to 3 s. Each program takes 5 to 100 % of the server's CPU. Such a
-/// program runs in a fifth of the whole time.
+/// Starts programs again and again, each for 0.1 to 3 s. Each program takes 5 to 100 % of the server's CPU. In a fifth
+/// of the whole time, one of these programs runs.
 pub(crate) fn beside_many_programs(server: VirtualServer) -> VirtualServer {
     let mut random = fastrand::Rng::with_seed(server.seed() ^ 0xbe51de);
     let mut begin_s = 0.0;

@@ -25,7 +25,7 @@ pub struct ModelSpec {
     pub cost: &'static str,
     /// Strategies that the model supports.
     pub strategies: &'static [&'static str],
-    /// Reason why the model does not support the other strategies.
+    /// Reason why this I/O model does not support the server strategies that are missing from `strategies`.
     pub cannot: &'static str,
     pub(super) start: fn(&Launch<'_>) -> Result<SocketAddr, ServeError>,
 }

@@ -8,8 +8,8 @@
 //!
 //! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In a common queue, a request
 //! would wait behind all answers that were sent before it. With one queue for all stations, the clients of a closed
-//! loop would all send at about the same time, and later all wait at the same time. While the server works, a wire with
-//! one queue for all stations would be idle: five clients would use only 79 % of it.
+//! loop would all send at about the same time, and later all wait at the same time. A wire with one queue for all
+//! stations would therefore be idle at times: five clients would use only 79 % of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

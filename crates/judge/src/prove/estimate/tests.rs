@@ -201,8 +201,8 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
 }
 
-/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop). The lever's dose is therefore the
-/// measured loss of speed.
+/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop). For a lever without a CPU thief,
+/// no taken CPU time is recorded, so its dose is the measured loss of speed.
 #[test]
 fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();

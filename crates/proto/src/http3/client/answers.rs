@@ -123,7 +123,8 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Reads a header block. Most header blocks have the same bytes as the block before, and are read only once.
+    /// Decodes the header block of a response. Most blocks have the same bytes as the preceding block. For such a
+    /// block, returns the preceding result, unless header values are captured.
     fn decode(&mut self, at: usize, block: &[u8]) -> Result<ResponseHeaders, Fault> {
         let captures = &self.requests[usize::from(self.streams[at].item)].capture;
         let mut memory = self.live.as_deref_mut().and_then(|live| live.hears(captures));

@@ -24,8 +24,8 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    /// Creates the configuration of the HTTP/3 server. ALPN of the settings of TLS must select `h3`. A client may have
-    /// at most `streams` requests open on a connection.
+    /// Creates the configuration of the HTTP/3 server. The TLS settings must offer the protocol `h3` by ALPN. A client
+    /// may have at most `streams` requests open on a connection.
     pub fn new(tls: crate::tls::ServerConfig, streams: u32) -> Result<Self, ProtoError> {
         let (endpoint, config) = server_setup(tls, streams)?;
         Ok(Self { endpoint, config })
