@@ -19,6 +19,19 @@ pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
     Some(disk.file_name()?.to_string_lossy().replace('!', "/"))
 }
 
+/// Returns the names of the disk with this number and of the disks that it consists of. A volume of LVM or a RAID
+/// consists of other disks. The result is empty if no disk has this number.
+pub fn disks_below(sys: &Path, device: u64) -> Vec<String> {
+    let Some(disk) = disk_name(sys, device) else { return Vec::new() };
+    let parts = std::fs::read_dir(folder(sys, device).join("slaves")).into_iter().flatten().flatten();
+    let of_part = |part: std::fs::DirEntry| {
+        let number = std::fs::read_to_string(part.path().join("dev")).ok()?;
+        let (major, minor) = number.trim().split_once(':')?;
+        Some(disks_below(sys, rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?)))
+    };
+    std::iter::once(disk).chain(parts.filter_map(of_part).flatten()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;

@@ -10,6 +10,7 @@ mod conclude;
 mod cpu_limit;
 mod decision;
 mod estimate;
+mod full_disk;
 mod further;
 mod looks;
 #[cfg(test)]
@@ -28,6 +29,7 @@ mod words;
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};
 pub use conclude::{predicted, runner_up};
 pub use estimate::{Estimates, estimate, fewest_slots};
+pub use full_disk::full_disk;
 pub use further::{load_comes_first, may_be_rate_limit, may_follow_server_cpu, predicted_further};
 pub use looks::{MAX_LOOKS, is_known};
 pub use request_way::{RequestWay, request_way};

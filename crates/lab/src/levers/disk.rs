@@ -18,14 +18,15 @@
 //! other wrong measure of the disk's speed was the duration of the lever's calls. The duration of the lever's calls
 //! depends on the slowest parts of a call (flush and wake-up), and gave elasticities of 0.5 to 2.5.
 
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 
 use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, Prove};
 use sys::clock;
 
+use super::disk_target::{is_on_tested_disk, open_target};
 use super::lever::{Lever, LeverHost, LeverTargets, Pull};
 use super::slot_clock::SlotClock;
 
@@ -45,8 +46,6 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Value of Linux's `O_DIRECT` for this architecture.
-const O_DIRECT: i32 = sys::param::O_DIRECT;
 /// Minimum and maximum size of a write, bytes. The minimum size is typical of a database's flushes, and the maximum
 /// size is that of a disk's largest request.
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
@@ -67,35 +66,13 @@ const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     let dir = targets.dir.clone().ok_or("no directory on the server's disk is named (--prove-dir)")?;
-    Ok(LeverPlan { lever: ROW.id.into(), path: Some(dir), ..LeverPlan::default() })
+    let disk = targets.full_disk.clone();
+    Ok(LeverPlan { lever: ROW.id.into(), path: Some(dir), disk, ..LeverPlan::default() })
 }
 
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
-    open_target(plan).map(|_| LeverCheck::default())
-}
-
-/// Opens a file for the writes of the experiment. Also returns the path of the file with the counters of the disk.
-fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
-    let dir = plan.path.as_deref().ok_or("no directory")?;
-    Ok((open(dir)?, queue_file(dir)?))
-}
-
-/// Opens a file without a name, so that nothing is left if the process is killed.
-fn open(dir: &Path) -> Result<std::fs::File, String> {
-    let flags = O_DIRECT | sys::param::O_TMPFILE;
-    let made = std::fs::OpenOptions::new().write(true).custom_flags(flags).open(dir);
-    made.map_err(|e| format!("writing an unnamed file past the page cache in {}: {e}", dir.display()))
-}
-
-/// Returns the path of the counters of the disk that holds a directory. Source: the kernel's
-/// Documentation/block/stat.rst.
-fn queue_file(dir: &Path) -> Result<PathBuf, String> {
-    let dev = std::fs::metadata(dir).map_err(|e| format!("{}: {e}", dir.display()))?.dev();
-    let file = sys::block_device::folder(Path::new("/sys"), dev).join("stat");
-    match file.exists() {
-        true => Ok(file),
-        false => Err(format!("{} is on no disk", dir.display())),
-    }
+    open_target(plan)?;
+    is_on_tested_disk(Path::new("/sys"), plan).map(|()| LeverCheck::default())
 }
 
 /// Counters of a disk. Source: the kernel's Documentation/block/stat.rst.

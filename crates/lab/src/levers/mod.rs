@@ -14,6 +14,7 @@ mod client_cpu;
 mod client_threads;
 mod descriptors;
 mod disk;
+mod disk_target;
 mod keep_alive;
 mod lever;
 mod link;

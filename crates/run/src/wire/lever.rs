@@ -79,6 +79,9 @@ pub struct LeverPlan {
     /// Path that the lever uses: a control group, a directory, or the socket of the process that maintains a testbed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<std::path::PathBuf>,
+    /// Name of the disk that the lever tests; if absent, any disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
 }
 
 /// Facts about a lever's host that loadline finds before it uses the lever.
