@@ -167,6 +167,12 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "cpu.idle", "total", |p| 4e6 - p.x * 52.0)
             .per_s(Server, "cpu.user", "total", |p| p.x * 43.0)
     }),
+    p("server-interrupts", "a network card with one queue: CPU 0 handles all packets", || {
+        PlantedRun::new(400.0, 5000.0)
+            .per_s(Server, "cpu.softirq", "0", |p| p.x * 198.0)
+            .per_s(Server, "cpu.softirq", "total", |p| p.x * 198.0)
+            .per_s(Server, "cpu.idle", "total", |p| 4e6 - p.x * 207.0)
+    }),
     p("server-disk", "each request is written and flushed", || {
         PlantedRun::new(2000.0, 900.0)
             .per_s(Server, "disk.busy", "vda", |p| p.x * 1080.0)

@@ -82,7 +82,7 @@ const REASONS: &[Reason] = &[
     (&["server-cpu"], "server-single-thread", "with all CPUs full, the busiest thread is full too"),
     (&["server-cpu"], "network-loss", "a host without CPU time drops packets that arrived"),
     (
-        &["server-cpu", "server-single-thread", "network-medium"],
+        &["server-cpu", "server-single-thread", "server-interrupts", "network-medium"],
         "tcp-window",
         "data that nobody reads or carries fills windows",
     ),
@@ -91,6 +91,8 @@ const REASONS: &[Reason] = &[
         "accept-queue",
         "a server that is held up accepts too late",
     ),
+    (&["server-interrupts"], "network-loss", "packets that one CPU cannot handle in time are dropped"),
+    (&["server-interrupts"], "accept-queue", "packets that open connections wait for the same CPU"),
     (&["network-medium"], "network-loss", "the queue of a full link overflows"),
     (&["accept-queue"], "network-loss", "a full accept queue drops SYNs and the requests behind them"),
 ];

@@ -137,6 +137,7 @@ mod tests {
         ("server-memory", "server-concurrency"),
         ("server-fds", "server-concurrency"),
         ("tcp-delayed-ack", "not-saturated"),
+        ("server-interrupts", "server-concurrency"),
         ("server-disk", "server-concurrency"),
         ("network-medium", "server-concurrency"),
         ("network-loss", "server-concurrency"),

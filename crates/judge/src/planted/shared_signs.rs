@@ -177,6 +177,13 @@ pub(super) const SHARED: &[Shared] = &[
         ours: |run| run.level(Server, "connection.rtt", "", 9000.0),
     },
     Shared {
+        rule: "server-interrupts",
+        counters: &["cpu.softirq"],
+        story: "the packets of another program fill a CPU",
+        theirs: || limited().per_s(Server, "cpu.softirq", "0", |_| 0.99e6),
+        ours: |run| run.per_s(Server, "cpu.softirq", "0", |p| p.x / 200.0 * 0.99e6),
+    },
+    Shared {
         rule: "server-memory",
         counters: &["pressure.memory_some", "memory.swap_out"],
         story: "a build on the host swaps",

@@ -27,6 +27,7 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
     ("tcp-window", &["connection.rwnd_limited", "connection.sndbuf_limited"]),
     ("tcp-delayed-ack", &["tcp.delayed_acks", "connection.send_queue"]),
     ("server-cpu-quota", &["cgroup.cpu_throttled_periods"]),
+    ("server-interrupts", &["cpu.softirq"]),
     ("server-disk", &["disk.busy"]),
     ("server-memory", &["pressure.memory_some", "cgroup.memory_max_events"]),
     ("server-fds", &["process.fds"]),

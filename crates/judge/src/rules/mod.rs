@@ -31,6 +31,7 @@ mod server_cpu;
 mod server_cpu_quota;
 mod server_disk;
 mod server_fds;
+mod server_interrupts;
 mod server_memory;
 mod server_rate_limit;
 mod server_single_thread;
@@ -58,6 +59,7 @@ pub const RULES: &[Rule] = &[
     tcp_delayed_ack::RULE,
     server_cpu::RULE,
     server_single_thread::RULE,
+    server_interrupts::RULE,
     server_disk::RULE,
     network_medium::RULE,
     network_loss::RULE,

@@ -186,6 +186,7 @@ const fn b(id: &'static str, meaning: &'static str) -> BottleneckSpec {
 pub const BOTTLENECKS: &[BottleneckSpec] = &[
     b("server-cpu", "all CPUs that the server may use are full"),
     b("server-single-thread", "one thread of the server is full while other CPUs idle"),
+    b("server-interrupts", "one CPU of the server's host handles all packets and is full of interrupts"),
     b("server-cpu-quota", "the server's control group is throttled by its CPU quota"),
     b(
         "server-concurrency",

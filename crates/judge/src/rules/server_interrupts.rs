@@ -1,0 +1,129 @@
+//! Rule for a server whose packets are all handled by one CPU of its host. This CPU is full of interrupts while other
+//! CPUs have room.
+
+use run::FigureUnit;
+
+use super::rule::{PLAIN, Rule, Verdict, cannot_say, full_server};
+use crate::Facts;
+use crate::evidence::measured;
+use crate::number::{counted, percent, ratio};
+use crate::signals::Signal;
+use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, GUESS, LIKELY, TWO_SIGNS};
+use crate::view::View;
+
+pub(super) const RULE: Rule = Rule {
+    id: "server-interrupts",
+    needs: &["cpu.softirq"],
+    explains: &["network-loss", "tcp-window", "accept-queue"],
+    shared: &[(&["cpu.softirq"], "the CPU had room for interrupts under a lighter load")],
+    signals: |facts| full_server(facts).ok().and_then(|view| Some(FullCpu::of(&view)?.signal())).into_iter().collect(),
+    judge,
+    advice: &[
+        "Let several CPUs receive packets: more queues of the network card (ethtool -L), or receive packet steering \
+         (/sys/class/net/*/queues/rx-*/rps_cpus).",
+        "Make a packet cheaper: fewer firewall rules, larger segments (GRO, TSO), fewer packets per request.",
+    ],
+    explain: "The kernel handles a received packet on the CPU to which the network card's queue sends its interrupt. A \
+              card with one queue, or a virtual one, sends all of them to one CPU. When this CPU does nothing else and \
+              cannot keep up, packets wait or are dropped, however many CPUs and threads the server has. The sum over \
+              all CPUs hides it. On one host, the sender's CPU receives as well, so this is seen between hosts.",
+    ..PLAIN
+};
+
+/// The CPU of a host that spends the most time on interrupts.
+struct FullCpu {
+    /// Number of the CPU, as the kernel counts.
+    cpu: String,
+    /// Share of the time for which the CPU handled interrupts, 0 to 1.
+    share: f64,
+}
+
+impl FullCpu {
+    /// Finds the CPU of the side's host that spends the most time on interrupts. Returns `None` if the time of each CPU
+    /// was not read.
+    fn of(view: &View<'_>) -> Option<Self> {
+        let of_each = view.instances("cpu.softirq").into_iter().filter(|(cpu, _)| cpu.parse::<u32>().is_ok());
+        let shares = of_each.filter_map(|(cpu, _)| Some(Self { share: share_of(view, &cpu)?, cpu }));
+        shares.max_by(|a, b| a.share.total_cmp(&b.share))
+    }
+
+    fn signal(&self) -> Signal {
+        Signal::new("share of a CPU's time in interrupts", self.share, (FULL_MIDDLE, FULL_WIDTH))
+    }
+}
+
+/// Returns the share of the time for which a CPU handled hard and soft interrupts.
+fn share_of(view: &View<'_>, cpu: &str) -> Option<f64> {
+    let us = |id| view.instances(id).into_iter().find(|(name, _)| name == cpu).map(|(_, us)| us);
+    ratio((us("cpu.softirq")? + us("cpu.irq").unwrap_or(0.0)) / 1e6, view.span_s?)
+}
+
+/// Returns true if the host's CPUs together are full, so that the CPU with the interrupts is not the only full one.
+fn is_full_host(view: &View<'_>) -> bool {
+    view.host().and_then(|host| ratio(host.busy, host.online)).is_none_or(|busy| busy >= FULL_MIDDLE)
+}
+
+fn judge(facts: &Facts<'_>) -> Verdict {
+    let view = match full_server(facts) {
+        Ok(view) => view,
+        Err(verdict) => return verdict,
+    };
+    let Some(full) = FullCpu::of(&view) else { return cannot_say("cpu.softirq of each CPU of the server's host") };
+    let busy = format!("CPU {} spent {} of its time on interrupts", full.cpu, percent(full.share));
+    if full.signal().chance() < LIKELY || is_full_host(&view) {
+        return Verdict::RuledOut(format!("{busy}, more than any other CPU of the server's host"));
+    }
+    let Some(had_room) = facts.lighter_than(&view).had_room(|lighter| share_of(lighter, &full.cpu)) else {
+        return cannot_say("cpu.softirq of each CPU under a lighter load");
+    };
+    if had_room < LIKELY {
+        return Verdict::RuledOut(format!("{busy}, and as much under lighter loads: other traffic causes them"));
+    }
+    let most = if facts.limited() { TWO_SIGNS } else { GUESS };
+    let others = view.online().unwrap_or(1.0) - 1.0;
+    Verdict::Binds {
+        confidence: full.signal().chance() * had_room * most,
+        sentence: format!(
+            "one CPU of the server's host handles the packets and is full: CPU {} spent {} of its time on interrupts, and \
+             {} had room",
+            full.cpu,
+            percent(full.share),
+            counted(others, "other CPU")
+        ),
+        evidence: vec![measured(&view, ("cpu.softirq", &full.cpu), (full.share, FigureUnit::Cpus), Some(1.0), busy)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Who};
+
+    /// Makes the verdict on a server of 5,000 requests/s on four CPUs. CPU 2 handles all packets, and spends this share
+    /// of its time on them at the highest rate. All programs together use `used` CPUs then.
+    fn verdict(share: f64, used: f64) -> run::Bottleneck {
+        let planted = PlantedRun::new(400.0, 5000.0)
+            .per_s(Who::Server, "cpu.softirq", "2", move |p| p.x / 5000.0 * share * 1e6)
+            .per_s(Who::Server, "cpu.softirq", "total", move |p| p.x / 5000.0 * share * 1e6)
+            .per_s(Who::Server, "cpu.user", "total", move |p| p.x / 5000.0 * used * 1e6)
+            .per_s(Who::Server, "cpu.idle", "total", move |p| (4.0 - p.x / 5000.0 * (used + share)) * 1e6);
+        let mut run = planted.run();
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    }
+
+    #[test]
+    fn one_cpu_with_all_packets_is_named() {
+        let full = verdict(0.99, 0.1);
+        assert!(full.id == "server-interrupts" && full.confidence >= 0.8, "{full:#?}");
+        assert!(full.sentence.contains("CPU 2 spent 99"), "{}", full.sentence);
+        assert_ne!(verdict(0.6, 0.1).id, "server-interrupts");
+        assert_ne!(verdict(0.99, 3.0).id, "server-interrupts", "all CPUs are full");
+    }
+
+    #[test]
+    fn packets_of_other_programs_are_no_limit_of_the_server() {
+        let mut run = PlantedRun::new(400.0, 5000.0).per_s(Who::Server, "cpu.softirq", "0", |_| 0.99e6).run();
+        crate::judge(&mut run);
+        assert_ne!(run.findings.bottleneck.id, "server-interrupts", "{:#?}", run.findings.bottleneck);
+    }
+}
