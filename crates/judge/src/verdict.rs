@@ -150,6 +150,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
         waits_for,
         serial: inside.serial,
+        caveats: (winner.caveat)(facts).into_iter().collect(),
         counted: inside.counted,
         ..Bottleneck::default()
     };

@@ -1,6 +1,6 @@
 //! A rule of the verdict, and its result for a run.
 
-use run::Evidence;
+use run::{Caveat, Evidence};
 
 use crate::Facts;
 use crate::signals::Signal;
@@ -67,6 +67,8 @@ pub struct Rule {
     pub advice: &'static [&'static str],
     /// Function that returns advice on what this run shows. Advice from this function replaces `advice`.
     pub advise: fn(&Facts<'_>) -> Option<String>,
+    /// Function that returns the reason why the rule's probability is limited, if any.
+    pub caveat: fn(&Facts<'_>) -> Option<Caveat>,
     /// Signs of the bottleneck, and other bottlenecks with similar signs.
     pub explain: &'static str,
 }
@@ -86,6 +88,7 @@ pub(super) const PLAIN: Rule = Rule {
     judge: |_| Verdict::CannotSay(Vec::new()),
     advice: &[],
     advise: |_| None,
+    caveat: |_| None,
     explain: "",
 };
 

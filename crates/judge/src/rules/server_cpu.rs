@@ -1,6 +1,6 @@
 //! Rule for a server for which all CPUs that it may use are full.
 
-use run::{Evidence, FigureUnit};
+use run::{Caveat, Evidence, FigureUnit};
 
 use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
@@ -29,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
         "Give the server more CPUs, or make a request cheaper: the costs per request show where the time goes.",
         "Profile the server at this load: kernel time is spent on system calls and packets, user time in its own code.",
     ],
+    caveat,
     explain: "One of three signs shows it. The server's processes use all the time of their CPUs (their affinity, else all \
               online CPUs), or wait for the rest of it. Or other programs fill those CPUs while each of its working threads \
               wants one and gets none. Or the CPUs are full only in sum: the server, its upstreams and the generator \
@@ -86,9 +87,15 @@ fn bind(facts: &Facts<'_>, cpu: &ServerCpu<'_>, used: (f64, f64), sign: &Sign, c
         (Sign::InSum, Some(chain)) => format!("the CPUs are full: {} of {}", chain.text(), figure(chain.cpus)),
         _ => own_sentence(cpu, used) + &beside_client(facts),
     };
-    let unseen = if matches!(sign, Sign::Starved) { "" } else { cpu.unseen_words(confidence, cpu.had_room) };
-    let sentence = sentence + &stolen(&cpu.view) + unseen + &spinning(cpu);
+    let sentence = sentence + &stolen(&cpu.view) + &spinning(cpu);
     Verdict::Binds { confidence, sentence, evidence: evidence(facts, cpu, used) }
+}
+
+/// Returns the reason why the rule is less sure that the CPUs are full, if any.
+fn caveat(facts: &Facts<'_>) -> Option<Caveat> {
+    let cpu = ServerCpu::of(facts).filter(|cpu| cpu.used.is_some())?;
+    let (sign, probability) = sign(&cpu);
+    cpu.unseen_caveat(probability, cpu.had_room).filter(|_| !matches!(sign, Sign::Starved))
 }
 
 /// Returns a clause about the CPU time that the hypervisor took, or an empty text if this time is short.

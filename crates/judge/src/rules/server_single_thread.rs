@@ -1,6 +1,6 @@
 //! Rule for a server with one full thread, while the server may use other CPUs, too.
 
-use run::FigureUnit;
+use run::{Caveat, FigureUnit};
 
 use super::rule::{PLAIN, Rule, Verdict, full_server};
 use crate::Facts;
@@ -27,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
         "Spread this work over more threads or processes (worker_processes, SO_REUSEPORT listeners, a worker pool), or move work out of this thread.",
     ],
     advise,
+    caveat,
     explain: "Average use hides it: one thread (an event loop, an acceptor, a lock holder) runs all the time while its host is \
               half idle, and more CPUs change nothing. loadline looks at the busiest thread alone. It adds the time that the \
               thread waited for a CPU if the thread ran most of the time, and the soft interrupts of a CPU that the thread is \
@@ -75,15 +76,18 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     }
     evidence.extend(quota_line(&cpu.view));
     evidence.extend(super::handshakes::work(facts, &cpu.view));
-    let unseen = match cpu.unseen_words(thread.chance, thread.had_room) {
-        "" => cpu.uncrowded_words(),
-        unseen => unseen,
-    };
     let sentence = match Several::of(&cpu) {
         Some(several) => several.sentence(),
         None => format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name),
     };
-    Ok(Verdict::Binds { confidence: probability, sentence: sentence + unseen, evidence })
+    Ok(Verdict::Binds { confidence: probability, sentence, evidence })
+}
+
+/// Returns the reason why the rule is less sure that the thread is full, if any.
+fn caveat(facts: &Facts<'_>) -> Option<Caveat> {
+    let cpu = ServerCpu::of(facts)?;
+    let thread = cpu.thread()?;
+    cpu.unseen_caveat(thread.chance, thread.had_room).or_else(|| cpu.uncrowded_caveat())
 }
 
 /// Several full threads of the server, while its other threads have time left.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use run::Instances;
+use run::{Caveat, Instances};
 
 use super::full::{full, full_thread};
 use super::{Signal, chance, spread};
@@ -171,6 +171,11 @@ pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f
     (needed < HALF_BUSY * allowed && used >= HALF_BUSY * allowed).then(|| ratio(used, needed)).flatten()
 }
 
+/// Returns the caveat that the confidence is at most `most`, because of `why`.
+fn less_sure(most: f64, why: &str) -> Caveat {
+    Caveat { most, words: format!("; less sure because {why}"), always_told: false }
+}
+
 impl<'a> ServerCpu<'a> {
     /// Reads the signals of the server's CPU use. Returns `None` if nothing on the server's side could be read.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
@@ -239,20 +244,21 @@ impl<'a> ServerCpu<'a> {
         had_room.map_or(full.min(self.unseen_most), |had_room| full * had_room)
     }
 
-    /// Returns words for the end of a sentence about a full thread or CPU. The words say that the CPU use without load
-    /// was not read. The text is empty unless the unknown CPU use lowers `full`, the probability that the load fills
-    /// the thread or CPU.
-    pub(crate) fn unseen_words(&self, full: f64, had_room: Option<f64>) -> &'static str {
-        match had_room.is_none() && self.unseen_most < SUREST && full >= self.unseen_most {
-            true => "; less sure because its CPU use without load was not read",
-            false => "",
-        }
+    /// Returns the caveat that the CPU use without load was not read. Returns `None` unless the unknown CPU use lowers
+    /// `full`, the probability that the load fills a thread or CPU.
+    pub(crate) fn unseen_caveat(&self, full: f64, had_room: Option<f64>) -> Option<Caveat> {
+        let is_unseen = had_room.is_none() && self.unseen_most < SUREST && full >= self.unseen_most;
+        is_unseen.then(|| less_sure(self.unseen_most, "its CPU use without load was not read"))
     }
 
-    /// Returns words for the end of a sentence about a full thread, if too few requests were in progress to show a queue
-    /// for it. Returns an empty text otherwise.
-    pub(crate) fn uncrowded_words(&self) -> &'static str {
-        if self.uncrowded_most < 1.0 { "; less sure because this load has no request that waits for it" } else { "" }
+    /// Returns the caveat that too few requests were in progress to show a queue for a full thread.
+    pub(crate) fn uncrowded_caveat(&self) -> Option<Caveat> {
+        (!self.is_crowded()).then(|| less_sure(self.uncrowded_most, "this load has no request that waits for it"))
+    }
+
+    /// Returns true if more requests are in progress than CPUs are in use, so that a request may wait for a thread.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.uncrowded_most >= 1.0
     }
 
     /// Returns the busiest thread that is full whatever the load. A thread that is always full polls or has other work,
