@@ -134,6 +134,40 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
+/// Size of the measured effect of a lever, compared with its prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EffectSize {
+    AsPredicted,
+    /// The effect surely exceeds the prediction by more than half of it, on a logarithmic scale.
+    Larger,
+    /// The effect is surely less than half of the prediction, on a logarithmic scale, or there may be no effect.
+    Smaller,
+}
+
+impl EffectSize {
+    /// Returns the end of the sentence about the effect.
+    fn words(self) -> &'static str {
+        match self {
+            Self::AsPredicted => "",
+            Self::Larger => ", more than predicted: fewer requests are handled in parallel than the model assumes",
+            Self::Smaller => ", less than predicted",
+        }
+    }
+}
+
+/// Compares the size of the measured effect with the prediction, on a logarithmic scale.
+fn size(proof: &Proof) -> EffectSize {
+    let Some((measured, predicted)) = proof.measured.as_ref().zip(proof.prediction.as_ref()) else {
+        return EffectSize::Smaller;
+    };
+    let halfway = predicted.ratio.max(1.0).sqrt();
+    match () {
+        () if measured.low > predicted.ratio * halfway => EffectSize::Larger,
+        () if measured.high < halfway || measured.low <= 1.0 => EffectSize::Smaller,
+        () => EffectSize::AsPredicted,
+    }
+}
+
 /// Compares the measured shares with the prediction, and sets the outcome. The remainder is the share that no lever
 /// explains. If only a small share was predicted for the lever, a large remainder merely supports the verdict.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
@@ -145,9 +179,10 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     (proof.outcome, proof.why) = match found.as_deref() {
         _ if is_dependent => (ProofOutcome::Inconclusive, format!("{}: {told}", dependent_sentence(proof))),
         None => (ProofOutcome::Inconclusive, format!("too close to tell: {told}")),
-        Some(found) if carries && found == lever => {
-            (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof)))
-        }
+        Some(found) if carries && found == lever => match size(proof) {
+            EffectSize::AsPredicted => (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof))),
+            other => (ProofOutcome::Supported, format!("{}{}; {told}", effect_sentence(proof), other.words())),
+        },
         Some(REMAINDER) if is_predicted && !carries => {
             (ProofOutcome::Supported, format!("{}; {told}", effect_sentence(proof)))
         }
@@ -193,6 +228,23 @@ mod tests {
         assert!(proof.why.contains("(predicted: 40.0 %)"), "{}", proof.why);
         assert_eq!((verdict.confidence, verdict.sureness), (0.9, Certainty::default()));
         assert!(proof.effects.iter().any(|e| e.lever == RATE && e.ratio > 1.0), "{proof:?}");
+    }
+
+    /// An earlier version of loadline called a growth by 86 % proven, although 15 % was predicted: the model assumed four
+    /// servers, and a lock makes them one.
+    #[test]
+    fn an_effect_of_another_size_than_predicted_is_no_proof() {
+        let of = |predicted: f64| {
+            let (mut proof, mut verdict) = tried([0.7, 0.1], 0.0, Some(("server-cpu", 0.9)));
+            proof.prediction.iter_mut().for_each(|p| p.ratio = predicted);
+            weighed(&mut proof, &mut verdict, "server-cpu");
+            (proof.outcome, proof.why)
+        };
+        for (predicted, said) in [(1.1, "more than predicted: fewer requests"), (3.0, "less than predicted")] {
+            let (outcome, why) = of(predicted);
+            assert!(outcome == ProofOutcome::Supported && why.contains(said), "{predicted}: {why}");
+        }
+        assert_eq!(of(1.45).0, ProofOutcome::Proven, "{}", of(1.45).1);
     }
 
     #[test]
