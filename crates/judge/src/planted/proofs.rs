@@ -5,7 +5,7 @@
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
 use super::sentence::Sentence;
-use super::{PlantedRun, Who, planted};
+use super::{PlantedRun, Point, Who, planted};
 use crate::prove::{conclude, predicted, suspects_of};
 
 /// Number of slots in each planted experiment.
@@ -109,6 +109,41 @@ pub(crate) fn unread(bytes: f64) -> Run {
         .run()
 }
 
+/// Makes a run of a server on 16 CPUs with a thread for each connection, under one and eight clients. A request computes
+/// for the share `busy` of its response time, so nothing is full.
+pub(crate) fn few_clients(busy: f64) -> Run {
+    let used = move |p: &Point| p.n * busy * 1e6;
+    let planted = PlantedRun::new(5000.0, 1e9).steps(&[1, 8]).rates(&[]);
+    let planted = planted
+        .level(Who::Server, "cpu.online", "", 16.0)
+        .level(Who::Server, "process.cpus_allowed", "srv:100", 16.0)
+        .per_s(Who::Server, "cpu.user", "total", used)
+        .per_s(Who::Server, "cpu.system", "total", |_| 0.0)
+        .per_s(Who::Server, "cpu.idle", "total", move |p| 16e6 - used(p))
+        .per_s(Who::Server, "process.cpu", "srv:100", used);
+    let of_connection = |planted: PlantedRun, at: u32| {
+        let thread = format!("srv:100/{}", 101 + at);
+        planted.per_s(Who::Server, "thread.cpu", &thread, move |p| if f64::from(at) < p.n { busy * 1e6 } else { 0.0 })
+    };
+    (0..8).fold(planted, of_connection).run()
+}
+
+/// Makes an experiment on the verdict that one thread is full, under a load that saturates nothing ([`few_clients`]).
+/// `more_load` is throughput with twice the load divided by throughput without it.
+pub(crate) fn of_few_clients(id: &str, more_load: Option<f64>) -> (Proof, Bottleneck) {
+    tried_on(few_clients(0.91), verdict(id, 0.34), |proof, _| {
+        proof.trials.push(slots("server-cpu", 0.91, 0.03));
+        proof.trials.push(count(0.5, 1.0));
+        proof.switched.extend(more_load.map(|ratio| turns(run::LOAD_LEVER, ratio)));
+    })
+}
+
+/// Makes a run of a server that handles three requests at a time. No counter shows what limits it to three, or the
+/// queue.
+fn unseen_queue() -> Run {
+    PlantedRun::new(20_000.0, 150.0).run()
+}
+
 /// Makes a run with lost packets and with a full listen queue.
 pub(crate) fn loses_beside_a_full_queue() -> Run {
     PlantedRun::new(3000.0, 2000.0)
@@ -148,9 +183,9 @@ fn tried_with(
 }
 
 /// Makes an experiment like [`tried_on`], on the run of a full server. For the verdict `server-concurrency`, the run is
-/// empty.
+/// that of a server whose queue no counter shows.
 fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
-    let run = if verdict.id == "server-concurrency" { Run::default() } else { full() };
+    let run = if verdict.id == "server-concurrency" { unseen_queue() } else { full() };
     tried_on(run, verdict, experiment)
 }
 
@@ -328,6 +363,9 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_turns("accept-queue", 1.0),
     || in_turns("tcp-window", 1.0),
     || in_turns("server-fds", 2.0),
+    || of_few_clients("server-single-thread", None),
+    || of_few_clients("server-single-thread", Some(1.9)),
+    || of_few_clients("not-saturated", None),
 ];
 
 /// Returns the sentences about each planted experiment and about the verdict after the experiment.

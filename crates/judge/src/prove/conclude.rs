@@ -9,14 +9,15 @@ use run::{Bottleneck, Effect, Proof, Run, RunnerUp};
 
 use self::own_turns::{OwnTurns, more_load, more_sources, own_turns, suspect};
 use self::verdict_test::{
-    compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, subject,
+    compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, saturation,
+    subject,
 };
 use super::cpu_limit::CpuSigns;
-use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Subject, Test, decide};
+use super::decision::{Conclusion, MoreLoad, MoreSources, Own, Saturation, Subject, Test, decide};
 use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::suspects::{SUSPECTS, suspect_of};
-use super::turns::effect;
+use super::turns::{PredictionCheck, effect};
 use super::{replaced, words};
 use crate::single::good;
 use crate::thresholds::SURE;
@@ -117,6 +118,7 @@ impl<'a> Experiment<'a> {
             rival: compare(rival.as_deref(), signs.as_ref(), verdict),
             excludes_others: excludes_others(proof, lever),
             more_load,
+            saturation: saturation(facts, suspect(proof, verdict), (own, rival.as_deref()), more_load),
             more_sources,
             observed: observed(facts, verdict, other.as_ref()),
             is_definite: verdict.confidence >= SURE && names_a_cause(verdict),
@@ -145,8 +147,10 @@ impl<'a> Experiment<'a> {
         let own_most = self.lever.and_then(|lever| part_of(proof, lever)).map_or(1.0, |own| own.estimate.high);
         verdict.confidence = conclusion.confidence(verdict.confidence, own_most, self.more());
         verdict.evidence.extend(words::evidence(proof));
-        if matches!(conclusion, Conclusion::Close | Conclusion::OthersOpen) {
-            words::note_close(proof, verdict, self.lever);
+        match conclusion {
+            Conclusion::Close | Conclusion::OthersOpen => words::note_close(proof, verdict, self.lever),
+            Conclusion::FullnessOpen => verdict.missing.push(words::MISSING_LOAD.into()),
+            _ => {}
         }
     }
 
@@ -160,7 +164,7 @@ impl<'a> Experiment<'a> {
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
         let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
         match conclusion {
-            Conclusion::Excluded => match of_rival() {
+            Conclusion::Excluded => match of_rival().filter(|_| self.test.saturation == Saturation::Shown) {
                 Some(found) => Some(found),
                 None => Some(replaced::rest(self.facts, verdict, proof, &self.excluded)),
             },
@@ -189,9 +193,14 @@ impl<'a> Experiment<'a> {
         match conclusion {
             Conclusion::Proven if self.test.subject == Subject::Load => words::load_sentence(proof),
             Conclusion::Proven => did,
-            Conclusion::Found if self.test.own == Own::Follows => format!("{did}: more than predicted"),
+            Conclusion::Found if self.exceeds() => format!("{did}: more than predicted"),
+            Conclusion::Found if self.test.own == Own::Follows => format!("{did}; that was not predicted"),
             Conclusion::Found => format!("{shares}; that was not predicted"),
             Conclusion::CountUntested => format!("{did}; that one CPU is enough was not tested"),
+            Conclusion::FullnessOpen => {
+                let effect = if self.test.own == Own::Follows { did } else { shares };
+                words::joined(&[effect, words::NOT_FULL.into(), self.load_sentence(proof)])
+            }
             Conclusion::KindOpen => format!("{did}; whether more CPUs help is open"),
             Conclusion::Excluded if self.test.subject == Subject::Load => {
                 format!("{pointed}, but {}", words::load_sentence(proof))
@@ -225,17 +234,34 @@ impl<'a> Experiment<'a> {
         }
     }
 
+    /// Returns true if the effect of the verdict's lever, tested in turns, exceeds its prediction by far.
+    fn exceeds(&self) -> bool {
+        self.turns.as_ref().is_some_and(|turns| turns.check == PredictionCheck::Exceeded)
+    }
+
+    /// Returns the sentence about a larger load, also if no larger load was tested.
+    fn load_sentence(&self, proof: &Proof) -> String {
+        match self.test.more_load {
+            MoreLoad::NotTested => words::LOAD_UNTESTED.into(),
+            _ => words::load_sentence(proof),
+        }
+    }
+
     /// Returns the sentence that explains the outcome if no lever acted on the resource that the verdict names.
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),
+            _ if self.test.subject == Subject::Load => self.load_sentence(proof),
             Own::Unused => "the suspected resource could not be slowed".to_string(),
             _ => match &self.turns {
                 Some(turns) => words::turned(&turns.effect, Some(turns.predicted)),
                 None => "loadline cannot slow the suspected resource".to_string(),
             },
         };
-        let load = if self.test.more_load == MoreLoad::NotTested { String::new() } else { words::load_sentence(proof) };
+        let load = match self.test.subject {
+            Subject::Load => String::new(),
+            _ => words::load_sentence(proof),
+        };
         let sources = match self.test.more_sources {
             MoreSources::NotTested => String::new(),
             _ => words::sources_sentence(proof),
@@ -248,5 +274,7 @@ impl<'a> Experiment<'a> {
     }
 }
 
+#[cfg(test)]
+mod saturation_tests;
 #[cfg(test)]
 mod tests;

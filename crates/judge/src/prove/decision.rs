@@ -64,6 +64,19 @@ pub(super) enum MoreLoad {
     Open,
 }
 
+/// Signs that the slowed resource is full, so that a larger load would not raise throughput. If nothing is full,
+/// throughput of a closed loop follows the speed of each resource, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saturation {
+    /// A plateau, a queue or a larger load shows that throughput has stopped growing. Also used if the lever does not
+    /// test a full resource.
+    Shown,
+    /// Nothing shows if throughput would grow with the load.
+    Open,
+    /// A larger load raised throughput.
+    Refuted,
+}
+
 /// Effect of more source addresses on throughput. The true cause may be a rate limit for each address, which looks like
 /// other causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +126,7 @@ pub(super) struct Test {
     /// True if the levers exclude the CPUs of client and server, and all other resources that they slowed.
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
+    pub(super) saturation: Saturation,
     pub(super) more_sources: MoreSources,
     pub(super) observed: Observed,
     /// True if counters of the verdict's specific cause make the verdict sure.
@@ -131,6 +145,8 @@ pub(super) enum Conclusion {
     CountUntested,
     /// The CPU's speed limits throughput, but the kind of the limit (such as all CPUs, or one thread) is open.
     KindOpen,
+    /// Throughput follows the speed of a resource, but nothing shows that the resource is full.
+    FullnessOpen,
     /// All other resources are excluded, and a direct observation agrees with the verdict.
     Remains,
     /// The verdict was that nothing is saturated, and a larger load raised throughput.
@@ -174,16 +190,19 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.own, test.rival) {
         _ if test.is_disturbed => C::Disturbed,
+        (Own::NoLever | Own::Unused | Own::Slack, _) => without_own_lever(test),
+        _ if test.saturation == Saturation::Refuted && test.subject == Subject::Unknown => C::LoadFound,
+        _ if test.saturation == Saturation::Refuted => C::LoadRaised,
+        (Own::Small, _) => C::Excluded,
+        (Own::Astray, _) => C::Astray,
+        (Own::Follows, _) | (Own::Partly, Rival::Other) if test.saturation == Saturation::Open => C::FullnessOpen,
         (Own::Follows, _) if test.kind == Kind::Differs => C::OtherKind,
         (Own::Follows, _) if test.kind == Kind::Open => C::KindOpen,
         (Own::Follows, _) if test.kind == Kind::ByCounters => C::CountUntested,
         (Own::Follows, _) if test.is_predicted => C::Proven,
         (Own::Follows, _) => C::Found,
-        (Own::Small, _) => C::Excluded,
-        (Own::Astray, _) => C::Astray,
         (Own::Partly, Rival::Other) => C::Overtaken,
         (Own::Partly, _) => C::Close,
-        (Own::NoLever | Own::Unused | Own::Slack, _) => without_own_lever(test),
     }
 }
 
@@ -196,11 +215,15 @@ fn without_own_lever(test: &Test) -> Conclusion {
         (Subject::Load, _, MoreLoad::Raised) if test.is_predicted => C::Proven,
         (Subject::Load, _, MoreLoad::Raised) => C::LoadConfirmed,
         (Subject::Load, _, MoreLoad::Unchanged) => C::Excluded,
-        (Subject::Unknown, Rival::None, MoreLoad::Raised) => C::LoadFound,
-        (_, Rival::None, MoreLoad::Raised) => C::LoadRaised,
+        // While nothing is full, throughput follows the speed of each resource that takes time. The speed of a resource
+        // therefore says nothing against the verdict that nothing is full.
+        (Subject::Load, Rival::Other | Rival::Refines, _) => C::LoadOpen,
+        (Subject::Unknown, _, MoreLoad::Raised) => C::LoadFound,
+        (.., MoreLoad::Raised) => C::LoadRaised,
+        (_, Rival::Other, _) if test.is_definite => C::AgainstCounters,
+        (_, Rival::Other | Rival::Refines, _) if test.saturation == Saturation::Open => C::FullnessOpen,
         (Subject::Unknown, Rival::Other, _) if test.kind == Kind::Open => C::KindOpen,
         (Subject::Unknown, Rival::Other, _) | (_, Rival::Refines, _) => C::Found,
-        (_, Rival::Other, _) if test.is_definite => C::AgainstCounters,
         (_, Rival::Other, _) => C::Overtaken,
         _ if test.own == Own::Slack => C::Slack,
         _ if test.observed == Observed::Contradicts => C::TwoCauses,
@@ -223,9 +246,13 @@ impl Conclusion {
             Self::Excluded | Self::Overtaken | Self::OtherKind | Self::LoadRaised | Self::SourcesRaised => {
                 ProofOutcome::Refuted
             }
-            Self::KindOpen | Self::Disturbed | Self::Astray | Self::Close | Self::AgainstCounters | Self::Slack => {
-                ProofOutcome::Inconclusive
-            }
+            Self::FullnessOpen
+            | Self::KindOpen
+            | Self::Disturbed
+            | Self::Astray
+            | Self::Close
+            | Self::AgainstCounters
+            | Self::Slack => ProofOutcome::Inconclusive,
             Self::TwoCauses | Self::OthersOpen | Self::LoadOpen | Self::NotSeen => ProofOutcome::NotTested,
         }
     }
@@ -275,9 +302,31 @@ mod tests {
             rival: Rival::None,
             excludes_others: true,
             more_load: MoreLoad::Unchanged,
+            saturation: Saturation::Shown,
             more_sources: MoreSources::NotTested,
             observed: Observed::Agrees,
             is_definite: false,
+        }
+    }
+
+    /// While nothing is full, throughput follows the speed of each resource, by its share of the response time.
+    #[test]
+    fn a_resource_is_full_only_if_a_larger_load_changes_nothing() {
+        let (follows, partly) = (of(Own::Follows), Test { rival: Rival::Other, ..of(Own::Partly) });
+        let (rival, load) = (Test { own: Own::NoLever, ..partly }, Test { subject: Subject::Load, ..partly });
+        let load = Test { own: Own::NoLever, more_load: MoreLoad::NotTested, ..load };
+        for test in [follows, partly, rival, Test { kind: Kind::Differs, ..follows }] {
+            let open = Test { saturation: Saturation::Open, more_load: MoreLoad::NotTested, ..test };
+            assert_eq!(
+                (decide(&open), decide(&open).outcome()),
+                (Conclusion::FullnessOpen, ProofOutcome::Inconclusive)
+            );
+            let raised = Test { saturation: Saturation::Refuted, more_load: MoreLoad::Raised, ..test };
+            assert_eq!(decide(&raised), Conclusion::LoadRaised);
+        }
+        for saturation in [Saturation::Open, Saturation::Shown] {
+            assert_eq!(decide(&Test { saturation, ..load }), Conclusion::LoadOpen);
+            assert_eq!(decide(&Test { saturation, more_load: MoreLoad::Unchanged, ..load }), Conclusion::Excluded);
         }
     }
 

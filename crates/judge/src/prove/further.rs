@@ -5,6 +5,7 @@ use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
 use super::estimate;
 use super::observed::{are_places_seen, observation};
+use super::saturated::may_be_unsaturated;
 use crate::Facts;
 use crate::delayed::delayed_answers;
 use crate::signals::cpu::busiest as busiest_cpu;
@@ -20,10 +21,16 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs do. More load is the better test for a verdict
-/// that names no device, if all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves
-/// nothing, because its elasticity is at most its utilization.
+/// Returns true if more load tests the verdict better than slower CPUs do. If nothing shows that a resource is full,
+/// only more load decides, because throughput then follows the speed of CPUs that have room, too. More load is also the
+/// better test for a verdict that names no device, if all CPUs and threads of server and generator were mostly idle.
+/// Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
+    may_be_unsaturated(run) || has_idle_devices(run)
+}
+
+/// Returns true if the verdict names no device, and all CPUs and threads of server and generator were mostly idle.
+fn has_idle_devices(run: &Run) -> bool {
     if !["not-saturated", "unknown"].contains(&run.findings.bottleneck.id.as_str()) {
         return false;
     }

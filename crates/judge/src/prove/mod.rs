@@ -21,6 +21,7 @@ mod parts;
 mod replaced;
 mod request_way;
 mod response;
+mod saturated;
 mod steadiness;
 mod suspects;
 mod turns;
@@ -34,6 +35,7 @@ pub use further::{load_comes_first, may_be_rate_limit, may_follow_server_cpu, pr
 pub use looks::{MAX_LOOKS, is_known};
 pub use request_way::{RequestWay, request_way};
 pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
+pub use saturated::may_be_unsaturated;
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
 

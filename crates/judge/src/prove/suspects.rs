@@ -20,6 +20,10 @@ pub struct Suspect {
     /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit, because a rate
     /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
+    /// True if the bottleneck is a full resource with parallel parts, such as CPUs, threads or a disk. Throughput also
+    /// follows the speed of such a resource while it has room for a larger load. The experiment therefore needs a sign
+    /// that a larger load would not raise throughput.
+    pub needs_saturation: bool,
     /// Function that predicts throughput with the lever, divided by throughput without the lever. The function's second
     /// argument is the dose: the share of the resource that the lever takes.
     pub ratio: fn(&Run, f64) -> f64,
@@ -30,18 +34,18 @@ pub struct Suspect {
 /// distance explains is part of the remainder. Bottlenecks without a lever are tested indirectly: all levers should
 /// have no effect.
 pub const SUSPECTS: &[Suspect] = &[
-    suspect("server-cpu", "server-cpu", what_is_left),
-    suspect("server-single-thread", "server-cpu", what_is_left),
-    suspect("client-cpu", "client-cpu", what_is_left),
+    full("server-cpu", "server-cpu"),
+    full("server-single-thread", "server-cpu"),
+    full("client-cpu", "client-cpu"),
     suspect("server-cpu-quota", "quota", what_is_left),
-    suspect("server-disk", "disk", what_is_left),
+    full("server-disk", "disk"),
     suspect("network-medium", "link", what_is_left),
     suspect("network-medium", "request-bytes", what_is_left),
-    Suspect { serial: true, ..suspect("server-concurrency", "server-cpu", what_is_left) },
+    Suspect { serial: true, ..full("server-concurrency", "server-cpu") },
     behind(UpstreamLimit::Cpu, "behind-cpu"),
     behind(UpstreamLimit::Thread, "behind-cpu"),
     behind(UpstreamLimit::Lock, "behind-cpu"),
-    behind(UpstreamLimit::Quota, "behind-quota"),
+    Suspect { needs_saturation: false, ..behind(UpstreamLimit::Quota, "behind-quota") },
     behind(UpstreamLimit::Disk, "disk"),
     Suspect { refutes: false, ..suspect("server-rate-limit", SOURCES_LEVER, what_is_left) },
     suspect("client-ports", SOURCES_LEVER, what_is_left),
@@ -52,11 +56,15 @@ pub const SUSPECTS: &[Suspect] = &[
 ];
 
 const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {
-    Suspect { bottleneck, lever, behind: None, serial: false, refutes: true, ratio }
+    Suspect { bottleneck, lever, behind: None, serial: false, refutes: true, needs_saturation: false, ratio }
+}
+
+const fn full(bottleneck: &'static str, lever: &'static str) -> Suspect {
+    Suspect { needs_saturation: true, ..suspect(bottleneck, lever, what_is_left) }
 }
 
 const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
-    Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
+    Suspect { behind: Some(limit), ..full("server-concurrency", lever) }
 }
 
 /// Returns the rows of [`SUSPECTS`] that test a verdict. The experiment uses the first row whose lever is usable.

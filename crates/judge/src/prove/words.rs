@@ -15,6 +15,14 @@ use crate::number::{figure, percent};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
 
+/// Reason why an effect of a slower resource is no proof.
+pub(super) const NOT_FULL: &str = "neither a plateau nor a queue shows that something is full";
+/// Sentence for an experiment without a larger load.
+pub(super) const LOAD_UNTESTED: &str = "twice the load was not tested";
+/// Measurement that a verdict lacks if nothing shows that a resource is full.
+pub(super) const MISSING_LOAD: &str =
+    "a larger load, to see if throughput still grows: run `loadline find`, or `loadline prove` with more --connections";
+
 /// Returns the name of the resource that a lever changes.
 pub(super) fn in_words(lever: &str) -> &'static str {
     match lever {

@@ -6,7 +6,7 @@ use super::sim::{Load, Sim};
 use super::trials::times;
 use super::window::{Look, Seen, measure, seen};
 use super::world::{CLIENT, SERVER, Step, World};
-use crate::prove::{may_be_rate_limit, predicted, runner_up, suspects_of};
+use crate::prove::{may_be_rate_limit, may_be_unsaturated, predicted, runner_up, suspects_of};
 use crate::single::{clients, closed, good};
 
 /// Levers of every experiment: the resource that is slowed, and the program that uses it. The experiment switches each
@@ -76,7 +76,7 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
         let changed = in_turns(world, SOURCES_LEVER).unwrap_or_else(|| world.clone());
         let (off, on) = ((world, connections), (&changed, connections));
         proof.switched.push(turns(SOURCES_LEVER, (off, on), &mut random));
-    } else if MORE_LOAD_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none() {
+    } else if may_be_unsaturated(run) || MORE_LOAD_FOR.contains(&verdict.id.as_str()) && verdict.waits_for.is_none() {
         let n = run.picked(|picks| picks.decisive).map_or(connections, |decisive| clients(decisive) as u32);
         proof.switched.push(turns(LOAD_LEVER, ((world, n), (world, 2 * n)), &mut random));
     }

@@ -18,6 +18,17 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
+/// An earlier version of loadline called an effect that nobody had predicted "more than predicted".
+#[test]
+fn an_effect_without_a_prediction_is_not_compared_with_one() {
+    let (proof, _) = tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
+        proof.prediction = None;
+        proof.trials.push(slots(lever, 0.95, 0.02));
+    });
+    assert_eq!(proof.outcome, ProofOutcome::Supported, "{}", proof.why);
+    assert!(proof.why.ends_with("; that was not predicted"), "{}", proof.why);
+}
+
 /// An earlier version of loadline reported a lack of CPUs for work that only one thread at a time can do. Only one
 /// thread at a time can work, for example, under a mutex or in an interpreter with a global lock.
 #[test]

@@ -6,10 +6,11 @@ use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
 use crate::delayed::delayed_answers;
 use crate::prove::cpu_limit::{CpuLimit, CpuSigns};
-use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Subject};
+use crate::prove::decision::{Kind, MoreLoad, Own, Rival, Saturation, Subject};
 use crate::prove::parts::{self, largest, part_of};
+use crate::prove::saturated;
 use crate::prove::steadiness::doubt;
-use crate::prove::suspects::{bottleneck_of, ids_of};
+use crate::prove::suspects::{Suspect, bottleneck_of, ids_of};
 use crate::prove::turns::{PredictionCheck, check};
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
@@ -67,6 +68,26 @@ pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns
         _ if !is_largest => Own::Partly,
         _ if is_as_predicted(effects, suspect.lever) => Own::Follows,
         _ => Own::Astray,
+    }
+}
+
+/// Returns the signs that the resource is full on which throughput depends. If throughput follows the verdict's lever,
+/// this is the resource of the verdict's lever, which may have no need of such a sign. Otherwise, this is the resource
+/// of the lever `rival`.
+pub(super) fn saturation(
+    facts: &Facts<'_>,
+    suspect: Option<&Suspect>,
+    (own, rival): (Own, Option<&str>),
+    more_load: MoreLoad,
+) -> Saturation {
+    let suspect = suspect.filter(|_| own == Own::Follows || rival.is_none());
+    let lever = suspect.map(|suspect| suspect.lever).or(rival);
+    match more_load {
+        _ if suspect.is_some_and(|suspect| !suspect.needs_saturation) => Saturation::Shown,
+        MoreLoad::Raised => Saturation::Refuted,
+        MoreLoad::Unchanged => Saturation::Shown,
+        _ if lever.is_none_or(|lever| saturated::is_seen(facts, lever)) => Saturation::Shown,
+        _ => Saturation::Open,
     }
 }
 

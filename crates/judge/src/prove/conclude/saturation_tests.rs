@@ -1,0 +1,122 @@
+//! Tests of experiments on loads that saturate nothing. While nothing is full, throughput of a closed loop follows the
+//! speed of the CPUs by the share of the response time for which a request computes.
+
+use run::{LOAD_LEVER, ProofOutcome, Run};
+
+use crate::planted::Who::Server;
+use crate::planted::proofs::{count, few_clients, slots, tried_on, turns, verdict};
+use crate::planted::{PlantedRun, Point};
+use crate::thresholds::{SHOWN, SUPPORTED};
+
+/// Makes an experiment on the verdict `id`. `own` is the elasticity of throughput for the speed of the server's CPU,
+/// and `load` is throughput with twice the load divided by throughput without it.
+fn tried(run: Run, id: &str, own: f64, load: Option<f64>) -> (ProofOutcome, String, f64, String) {
+    let before = if id == "not-saturated" { 0.8 } else { 0.34 };
+    let (proof, found) = tried_on(run, verdict(id, before), |proof, _| {
+        proof.trials.push(slots("server-cpu", own, 0.03));
+        proof.trials.push(count(0.5, 1.0));
+        proof.switched.extend(load.map(|ratio| turns(LOAD_LEVER, ratio)));
+    });
+    (proof.outcome, found.id, found.confidence, proof.why)
+}
+
+/// An earlier version of loadline called one thread full, with 95 %, although each of eight connections had a thread of
+/// its own and half of the CPUs were idle.
+#[test]
+fn a_thread_of_each_connection_is_full_only_if_a_larger_load_changes_nothing() {
+    for id in ["server-single-thread", "server-cpu", "unknown", "server-concurrency"] {
+        let (outcome, found, confidence, why) = tried(few_clients(0.91), id, 0.91, None);
+        assert_eq!((outcome, found.as_str(), confidence), (ProofOutcome::Inconclusive, id, 0.34), "{why}");
+        assert!(why.contains("neither a plateau nor a queue") && why.contains("load was not tested"), "{why}");
+        let (outcome, found, _, why) = tried(few_clients(0.91), id, 0.91, Some(1.9));
+        let said = if id == "unknown" { ProofOutcome::Supported } else { ProofOutcome::Refuted };
+        assert_eq!((outcome, found.as_str()), (said, "not-saturated"), "{why}");
+        assert!(why.contains("with twice the load"), "{why}");
+    }
+    let (outcome, _, confidence, why) = tried(few_clients(0.91), "server-single-thread", 0.91, Some(1.0));
+    assert!(outcome == ProofOutcome::Proven && confidence >= SHOWN, "a load that changes nothing shows it: {why}");
+    let (outcome, found, confidence, why) = tried(few_clients(0.91), "client-cpu", 0.91, None);
+    assert!(outcome == ProofOutcome::Refuted && found != "client-cpu" && confidence < SUPPORTED, "{found}: {why}");
+}
+
+/// An earlier version of loadline refuted `not-saturated`, because throughput follows the CPU of a server whose
+/// requests compute most of the time.
+#[test]
+fn only_a_larger_load_refutes_that_nothing_is_saturated() {
+    for (load, said, found) in [
+        (None, ProofOutcome::NotTested, "not-saturated"),
+        (Some(1.9), ProofOutcome::Supported, "not-saturated"),
+        (Some(1.0), ProofOutcome::Refuted, "server-concurrency"),
+    ] {
+        let (outcome, id, confidence, why) = tried(few_clients(0.85), "not-saturated", 0.85, load);
+        assert_eq!((outcome, id.as_str()), (said, found), "{why}");
+        assert!(load.is_some() || confidence == 0.8 && why.starts_with("twice the load was not tested"), "{why}");
+    }
+}
+
+/// Makes a server with `threads` equally busy threads on four CPUs, under one and eight clients. At `x_max` requests per
+/// second, each thread runs for the share `busy` of the time.
+fn server(threads: u32, busy: f64, x_max: f64) -> PlantedRun {
+    let each = move |p: &Point| p.x / p.capacity * busy * 1e6;
+    let all = move |p: &Point| f64::from(threads) * each(p);
+    let planted = PlantedRun::new(1000.0, x_max)
+        .steps(&[1, 8])
+        .rates(&[])
+        .per_s(Server, "process.cpu", "srv:100", all)
+        .per_s(Server, "cpu.user", "total", all)
+        .per_s(Server, "cpu.system", "total", |_| 0.0)
+        .per_s(Server, "cpu.idle", "total", move |p| 4e6 - all(p));
+    (0..8).fold(planted, |planted, at| {
+        let thread = format!("srv:100/{}", 101 + at);
+        planted.per_s(Server, "thread.cpu", &thread, move |p| if at < threads { each(p) } else { 0.0 })
+    })
+}
+
+/// Returns the confidence of an experiment that proves the verdict `id` without a larger load.
+fn proven(run: Run, id: &str, counted: f64) -> f64 {
+    let (proof, found) = tried_on(run, verdict(id, 0.6), |proof, lever| {
+        proof.trials.push(slots(lever, 0.95, 0.03));
+        proof.trials.push(count(0.5, counted));
+    });
+    assert_eq!((proof.outcome, found.id.as_str()), (ProofOutcome::Proven, id), "{}", proof.why);
+    found.confidence
+}
+
+/// `loadline prove --connections 8` has one step with one client, and one with eight.
+#[test]
+fn a_full_server_is_proven_by_a_queue_or_by_its_utilization() {
+    for steps in [&[1, 8][..], &[8]] {
+        let one = server(1, 0.99, 1000.0).steps(steps).run();
+        assert!(proven(one, "server-single-thread", 1.0) >= SHOWN, "{steps:?}");
+    }
+    let unread = server(2, 0.97, 2000.0).level(Server, "connection.receive_queue", "", 60.0).run();
+    assert!(proven(unread, "server-single-thread", 1.0) >= SHOWN);
+    assert!(proven(server(4, 0.99, 4000.0).run(), "server-cpu", 0.5) >= SHOWN);
+    let delayed = |planted: PlantedRun, thread: u32| {
+        let thread = format!("srv:100/{thread}");
+        planted.per_s(Server, "thread.run_delay", &thread, |p| if p.n > 4.0 { 0.5e6 } else { 0.0 })
+    };
+    let waits = (101..109).fold(server(8, 0.46, 4000.0), delayed);
+    assert!(proven(waits.run(), "server-cpu", 0.5) >= SHOWN, "each connection has a thread, which waits for a CPU");
+}
+
+/// A verdict that an experiment proved is not "less sure" for a reason that the experiment removed.
+#[test]
+fn a_proven_verdict_names_no_reason_to_be_less_sure() {
+    let told = |load: Option<f64>| {
+        let mut run = few_clients(0.91);
+        crate::judge(&mut run);
+        let mut proof = crate::prove::predicted(&run, "server-cpu", 0.25);
+        proof.trials.extend([slots("server-cpu", 0.91, 0.03), count(0.5, 1.0)]);
+        proof.switched.extend(load.map(|ratio| turns(LOAD_LEVER, ratio)));
+        run.findings.proof = Some(proof);
+        crate::judge(&mut run);
+        run.findings.bottleneck
+    };
+    let (open, proven) = (told(None), told(Some(1.0)));
+    assert!(open.id == "server-single-thread" && open.sentence.contains("less sure because this load"), "{open:#?}");
+    assert!(
+        proven.id == open.id && proven.confidence >= SHOWN && !proven.sentence.contains("less sure"),
+        "{proven:#?}"
+    );
+}
