@@ -28,10 +28,11 @@ const MIN_SLOTS_S: f64 = 3.5;
 /// Reason why a further lever (change of the experiment) was not used.
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
-/// Returns the lever that adds load, if this lever tests the verdict (the named bottleneck). If the verdict names an
-/// upstream service, another lever tests this verdict.
+/// Returns the lever that adds load, if this lever tests the verdict (the named bottleneck). The lever tests every
+/// verdict about a full resource if no counter shows that a larger load would not raise throughput. If a counter shows
+/// this and the verdict names an upstream service, another lever tests the verdict.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
-    row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
+    row(LOAD_LEVER).filter(|row| tests_verdict(lab, row) || judge::prove::may_be_unsaturated(&lab.run))
 }
 
 /// Returns the lever that adds source addresses, if a limit per address could also explain the verdict and more

@@ -6,9 +6,10 @@
 //! takes turns with the plain load ([`turns`]). If the lever that tests the verdict can act during a load, it is
 //! switched on and off in time slots of one load ([`slots`]). The levers that every experiment uses are switched on and
 //! off during the same load as the lever that tests the verdict. The elasticities of all levers in an experiment add up
-//! to 1 if the levers cover every bottleneck. If throughput may depend on the server's CPU, the experiment takes away
-//! whole CPUs last, in a separate load test. If throughput does not depend on the server's CPU, and perhaps no resource
-//! is full, the experiment last tries a load with more connections.
+//! to 1 if the levers cover every bottleneck. If nothing shows that a resource is full, a load with more connections
+//! comes before the levers with time slots, because throughput then follows the speed of every resource. If throughput may depend on the server's CPU, the experiment takes away
+//! whole CPUs last, in a separate load test. If throughput does not depend on the server's CPU, and the verdict names no
+//! device, the experiment last tries a load with more connections.
 
 mod active_levers;
 mod choose;
@@ -121,17 +122,19 @@ pub(crate) fn prove_all(
     let verdict = lab.run.findings.bottleneck.id.clone();
     let share = |row: &Lever| match Some(row.id) == suspect {
         true => OWN_LEVER_SHARE,
-        false if (own.is_some() || row.id == run::LOAD_LEVER) && row.tests.contains(&verdict.as_str()) => {
-            RELATED_LEVER_SHARE
-        }
+        false if row.id == run::LOAD_LEVER => RELATED_LEVER_SHARE,
+        false if own.is_some() && row.tests.contains(&verdict.as_str()) => RELATED_LEVER_SHARE,
         false => OTHER_LEVER_SHARE,
     };
     with_turns.sort_by(|a, b| share(b).total_cmp(&share(a)));
     // Only the lever that acts on the bottleneck can prove the verdict, so its turns come before those of other levers.
+    // If nothing shows that a resource is full, only more load decides, so its turns get enough time, too.
     let least_s = least_turns_s(lab, &operating_point).min(seconds * TURNS_SHARE);
+    let load_decides = judge::prove::may_be_unsaturated(&lab.run);
+    let is_needed = |row: &Lever| Some(row.id) == suspect || load_decides && row.id == run::LOAD_LEVER;
     for row in with_turns {
         let share_s = seconds * share(row);
-        let seconds = if Some(row.id) == suspect { share_s.max(least_s) } else { share_s };
+        let seconds = if is_needed(row) { share_s.max(least_s) } else { share_s };
         in_turns(lab, setup, &operating_point, row, seconds)?;
     }
     let most = connections.unwrap_or(0);
