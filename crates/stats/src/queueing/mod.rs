@@ -7,9 +7,11 @@
 
 mod closed;
 mod open;
+mod slowed;
 
 pub use closed::{Closed, closed, elasticities};
 pub use open::response_s as open_response_s;
+pub use slowed::least_elasticity;
 
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
