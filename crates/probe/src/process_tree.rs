@@ -49,7 +49,13 @@ pub fn descendants_of(pid: u32) -> Vec<u32> {
 
 /// Returns the ID of a process of this machine, followed by the IDs of all its descendants.
 pub fn with_descendants(pid: u32) -> Vec<u32> {
-    std::iter::once(pid).chain(descendants_of(pid)).collect()
+    all_with_descendants(&[pid])
+}
+
+/// Returns the IDs of processes of this machine, followed by the IDs of all their descendants. Reads the parent of every
+/// process of this machine once.
+pub fn all_with_descendants(pids: &[u32]) -> Vec<u32> {
+    pids.iter().copied().chain(descendants(Path::new("/proc"), pids)).collect()
 }
 
 /// Returns all descendants of these processes, ascending. Leaves out the processes themselves.

@@ -27,6 +27,7 @@ mod request_bytes;
 mod server_cpu;
 mod server_cpu_count;
 mod slot_clock;
+mod slowed_processes;
 mod sources;
 mod thief;
 mod undo;

@@ -24,6 +24,7 @@ use sys::clock;
 
 use super::lever::LeverTargets;
 use super::slot_clock::SlotClock;
+use super::slowed_processes::SlowedProcesses;
 
 /// Share of each CPU that the thief takes under a closed-loop load.
 pub(super) const DOSE: f64 = 0.25;
@@ -161,15 +162,21 @@ impl Theft {
     }
 
     /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
-    /// they [`wanted`] a CPU. A slot that this thread missed has the value not-a-number for both speed and share.
+    /// they [`wanted`] a CPU. Both readings of a slot are of the same processes: those that exist at the slot's start. A
+    /// slot that this thread missed has the value not-a-number for both speed and share.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
-        let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
-        let end = |_, before: (probe::SchedTimes, u64)| {
-            let (now, at_ns) = look();
+        let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
+        let look = |pids: &[u32]| (probe::sched_times(pids), clock::monotonic_ns());
+        let begin = || {
+            let pids = slowed.pids();
+            (look(&pids), pids)
+        };
+        let end = |_, (before, pids): ((probe::SchedTimes, u64), Vec<u32>)| {
+            let (now, at_ns) = look(&pids);
             let times = now.since(&before.0);
             (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.room))
         };
-        let seen = self.slot_clock.measure(commands, look, end)?;
+        let seen = self.slot_clock.measure(commands, begin, end)?;
         Ok(seen.into_iter().map(|of_slot| of_slot.unwrap_or((Some(f64::NAN), f64::NAN))).collect())
     }
 
