@@ -2,7 +2,9 @@
 //! switched on and off in slots or in turns. In slots, the lever is switched within one trial, at the start of each
 //! slot (a fraction of a second). In turns, trials with and without the lever alternate.
 
-use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
+use run::{
+    Bottleneck, CPU_COUNT_LEVER, Evidence, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, UpstreamLimit, WaitsFor,
+};
 
 use super::sentence::Sentence;
 use super::{PlantedRun, Point, Who, planted};
@@ -306,6 +308,62 @@ pub(crate) fn bounded() -> (Proof, Bottleneck) {
     })
 }
 
+/// Makes an experiment on an upstream that was in use for the share `used` of the time. `ratio` is throughput with the
+/// upstream's lever divided by throughput without it.
+pub(crate) fn upstream_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
+    let waits_for =
+        WaitsFor { address: "127.0.0.1:8001".into(), limit: Some(UpstreamLimit::Thread), ..WaitsFor::default() };
+    tried(Bottleneck { waits_for: Some(waits_for), ..verdict("server-concurrency", 0.8) }, |proof, lever| {
+        let mut trial = slots_beside(lever, ratio.ln() / (1.0 - DOSE).ln(), 0.01);
+        trial.levers[0].wanted = Some(used);
+        proof.trials.push(trial);
+    })
+}
+
+/// Makes an experiment on a server with one thread, which wanted its CPU for the share `used` of the time while the
+/// lever was off. The lever was on in half of the slots. `ratio` is throughput with the lever divided by throughput without it. The load of the experiment was
+/// recorded.
+pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
+    let wanted = used * (1.0 + ratio / (1.0 - DOSE)) / 2.0;
+    let mut run = PlantedRun::new(10_000.0, 100.0)
+        .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_000.0)
+        .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x * 9_000.0)
+        .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |_| (wanted - 0.9) * 1e6)
+        .run();
+    let mut load = run.trials[run.trials.len() - 1].clone();
+    (load.kind, load.label) = (run::TrialKind::Proof, "proof".into());
+    run.trials.push(load);
+    tried_on(run, verdict("server-single-thread", 0.8), |proof, lever| {
+        let mut trial = slots(lever, ratio.ln() / (1.0 - DOSE).ln(), 0.01);
+        trial.label = "proof".into();
+        proof.trials.push(trial);
+    })
+}
+
+/// Makes an experiment with turns on a link that carried the share `used` of its rate. `ratio` is throughput with longer
+/// requests divided by throughput without them.
+pub(crate) fn link_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
+    let carried =
+        Evidence { counter: "medium.bytes".into(), value: Some(used), limit: Some(1.0), ..Evidence::default() };
+    let link = Bottleneck { evidence: vec![carried], ..verdict("network-medium", 0.8) };
+    let mut run = Run::default();
+    run.findings.bottleneck = link.clone();
+    let (mut proof, mut link) = (predicted(&run, "request-bytes", DOSE), link);
+    proof.switched.push(turns("request-bytes", ratio));
+    conclude(&crate::Facts::of(&run), &mut proof, &mut link);
+    (proof, link)
+}
+
+/// Makes an experiment whose lever watched only a process that hardly runs, because the server starts a new process for
+/// each connection. The lever slowed all processes, so throughput fell.
+pub(crate) fn watches_too_few() -> (Proof, Bottleneck) {
+    tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
+        let mut trial = slots(lever, 0.94, 0.01);
+        (trial.levers[0].wanted, trial.levers[0].taken) = (Some(0.004), Some(DOSE));
+        proof.trials.push(trial);
+    })
+}
+
 /// Makes an experiment in which the CPU thief (a busy loop) beside the generator got only 2.8 % of a CPU instead of 25
 /// %.
 pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
@@ -366,6 +424,9 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || of_few_clients("server-single-thread", None),
     || of_few_clients("server-single-thread", Some(1.9)),
     || of_few_clients("not-saturated", None),
+    || upstream_in_use(0.93, 0.75 / 0.93),
+    || link_in_use(0.87, 0.86),
+    watches_too_few,
 ];
 
 /// Returns the sentences about each planted experiment and about the verdict after the experiment.

@@ -7,7 +7,7 @@ mod verdict_test;
 
 use run::{Bottleneck, Effect, Proof, Run, RunnerUp};
 
-use self::own_turns::{OwnTurns, more_load, more_sources, own_turns, suspect};
+use self::own_turns::{OwnTurns, may_be_filled, more_load, more_sources, own_turns, suspect};
 use self::verdict_test::{
     compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, saturation,
     subject,
@@ -18,7 +18,7 @@ use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::suspects::{SUSPECTS, suspect_of};
 use super::turns::{PredictionCheck, effect};
-use super::{replaced, words};
+use super::{replaced, utilization, words};
 use crate::single::good;
 use crate::thresholds::SURE;
 use crate::{Facts, confidence};
@@ -54,7 +54,7 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
 /// experiment has no trial.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
-    let slots = parts::read(facts, proof);
+    let slots = parts::read(facts, proof, verdict);
     parts::add_untried_generator(facts, proof);
     parts::add_others(proof);
     let turns = own_turns(proof, verdict);
@@ -219,7 +219,11 @@ impl<'a> Experiment<'a> {
             Conclusion::LoadConfirmed | Conclusion::LoadFound => words::load_sentence(proof),
             Conclusion::Disturbed => format!("{}: {shares}", self.doubt.clone().unwrap_or_default()),
             Conclusion::Astray => format!("{did}, so the prediction failed: {shares}"),
-            Conclusion::Close => words::joined(&[turned.unwrap_or_default(), words::close_sentence(&shares)]),
+            Conclusion::Close => words::joined(&[
+                turned.unwrap_or_default(),
+                words::close_sentence(&shares),
+                self.filled(proof, verdict),
+            ]),
             Conclusion::AgainstCounters => format!("{shares}, but the counters are sure of {}", verdict.id),
             Conclusion::Slack => words::slack_sentence(proof, self.lever.unwrap_or_default()),
             Conclusion::TwoCauses => {
@@ -245,6 +249,14 @@ impl<'a> Experiment<'a> {
             MoreLoad::NotTested => words::LOAD_UNTESTED.into(),
             _ => words::load_sentence(proof),
         }
+    }
+
+    /// Returns a sentence about a lever that may itself have filled its resource; empty if there is none.
+    fn filled(&self, proof: &Proof, verdict: &Bottleneck) -> String {
+        let of_turns = self.turns.as_ref().filter(|turns| may_be_filled(verdict, &turns.effect, turns.predicted));
+        let of_turns = of_turns.and_then(|turns| Some((turns.suspect.lever, utilization::of_verdict(verdict)?)));
+        let found = of_turns.or_else(|| utilization::filled(self.facts, verdict, proof, self.effects));
+        found.map_or(String::new(), |(lever, used)| words::filled_sentence(lever, used))
     }
 
     /// Returns the sentence that explains the outcome if no lever acted on the resource that the verdict names.

@@ -16,7 +16,8 @@
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
 use super::against::Against;
-use crate::thresholds::{ALIKE, CURVATURE, DOSE_GIVEN, UNWANTED};
+use super::nonlinearity::Nonlinearity;
+use crate::thresholds::{ALIKE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
 /// Minimum number of slots per parameter: one for each lever, and one for the level of the throughput.
@@ -62,14 +63,20 @@ enum Known {
 /// threads need the resource is used as a bound if the interval of the regression is wider. If a lever took much less
 /// than planned, the elasticity counts as unknown, even if threads hardly need the resource. If something kept the
 /// lever's CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
+///
+/// If throughput fell by more than a bound allows, the bound is of other threads than those that do the work. The
+/// elasticity then counts as unknown.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
     seen.join(&mut known);
+    seen.drop_contradicted(&mut known)?;
     loop {
         let found = seen.combine(&known)?;
-        let says_more =
-            |j: usize, bound: f64| known[j] == Known::Regression && found.elasticities[j].half() > bound / 2.0;
+        let says_more = |j: usize, bound: f64| {
+            let is_wider = known[j] == Known::Regression && found.elasticities[j].half() > bound / 2.0;
+            is_wider && !seen.contradicts(j, bound, &found)
+        };
         let bound = |(j, lever): (usize, &LeverSlots)| Some((j, lever.wanted?));
         let bounds = trial.levers.iter().enumerate().filter_map(bound).filter(|(j, wanted)| says_more(*j, *wanted));
         let Some((j, wanted)) = bounds.min_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(found) };
@@ -156,6 +163,29 @@ impl<'a> Seen<'a> {
                 }
             }
         }
+    }
+
+    /// Replaces each bound that the measured throughput [contradicts](Self::contradicts): the elasticity is then unknown.
+    fn drop_contradicted(&self, known: &mut [Known]) -> Result<(), String> {
+        let found = self.combine(known)?;
+        for (j, known) in known.iter_mut().enumerate() {
+            if matches!(*known, Known::AtMost(bound, ElasticityBasis::Wanted) if self.contradicts(j, bound, &found)) {
+                *known = Known::AtMost(1.0, ElasticityBasis::Open);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if throughput certainly fell by more than `bound` allows while lever `j` was on. If a resource has
+    /// an elasticity of at most b, and its speed falls to the share s, throughput falls at most to the share sᵇ. The
+    /// largest possible effects of the lever on all other resources are subtracted first.
+    fn contradicts(&self, j: usize, bound: f64, found: &Estimates) -> bool {
+        let taken = self.levers[j].taken.unwrap_or(0.0).min(1.0 - f64::EPSILON);
+        let allowed = bound * self.doses[j][j].min((1.0 - taken).ln());
+        let others = (0..self.levers.len()).filter(|k| *k != j);
+        let of_other = |k: usize| found.elasticities[k].high.max(0.0) * self.dose_on(j, k).min(0.0);
+        let highest = self.moved.coefficients[j] + Z95 * self.moved.covariance[j][j].max(0.0).sqrt();
+        highest < allowed + others.map(of_other).sum::<f64>()
     }
 
     /// Returns the dose of each lever on its own resource: the relative loss of the resource's speed.
@@ -284,49 +314,6 @@ fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String
 /// Returns a sentence that says that a lever took almost nothing of its resource.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
-}
-
-/// Correction of the measured elasticities for the size of the doses. While a lever slows a resource, the resource
-/// limits throughput more than it does without the lever, so the measured elasticity is too large.
-struct Nonlinearity {
-    /// Amount by which the doses raise each measured elasticity.
-    by: Vec<f64>,
-    /// Factor, at least 1, by which the correction widens the standard errors.
-    stretch: f64,
-    /// Largest dose, as a logarithm.
-    dose: f64,
-}
-
-impl Nonlinearity {
-    /// Computes the correction for the size of the doses. The correction assumes a constant elasticity of substitution
-    /// between the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
-    /// elasticity of a resource grows with its slowdown, relative to the mean slowdown of all resources.
-    ///
-    /// The correction counts only the slowdown that the levers cause. Even without levers, a thread may get only half a
-    /// CPU because of other threads of its process.
-    fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
-        // Each lever is on in half of the slots.
-        let slowed: Vec<f64> =
-            (0..elasticities.len()).map(|k| -doses.iter().map(|of| of[k]).sum::<f64>() / 2.0).collect();
-        let shares: Vec<f64> = elasticities.iter().map(|e| e.clamp(0.0, 1.0)).collect();
-        let sum: f64 = shares.iter().sum();
-        let mean = shares.iter().zip(&slowed).map(|(e, s)| e * s).sum::<f64>() / sum.max(1.0);
-        let most = slowed.iter().copied().fold(0.0, f64::max);
-        Self {
-            by: shares.iter().zip(&slowed).map(|(e, s)| CURVATURE * e * (s - mean)).collect(),
-            stretch: 1.0 + CURVATURE * most * (2.0 * sum - 1.0).clamp(0.0, 1.0),
-            dose: 2.0 * most,
-        }
-    }
-
-    /// Returns the variance of an elasticity, including the uncertainty of its correction `by`. The error of the
-    /// correction is assumed to be uniform, up to half of the correction. Effects that grow with the square of the dose
-    /// are not corrected, but add to the variance.
-    fn variance(&self, measured: f64, elasticity: f64, by: f64) -> f64 {
-        let e = elasticity.clamp(0.0, 1.0);
-        let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);
-        measured * self.stretch.powi(2) + open
-    }
 }
 
 /// Subtracts from an estimate an unknown part between 0 and `most`.

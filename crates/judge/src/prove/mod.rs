@@ -15,6 +15,7 @@ mod further;
 mod looks;
 #[cfg(test)]
 mod network;
+mod nonlinearity;
 mod observed;
 mod part_text;
 mod parts;
@@ -25,6 +26,7 @@ mod saturated;
 mod steadiness;
 mod suspects;
 mod turns;
+mod utilization;
 mod words;
 
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};

@@ -2,12 +2,12 @@
 //! explains.
 
 use run::{
-    CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial, TrialKind, Window,
+    Bottleneck, CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial, Window,
 };
 
 use super::cpu_limit::count_estimate;
 use super::steadiness::steadiness;
-use super::{Estimates, estimate};
+use super::{Estimates, estimate, utilization};
 use crate::Facts;
 use crate::capacity::neighbours::UsualShare;
 use crate::evidence::throttled;
@@ -23,13 +23,19 @@ const CLIENT_CPU: &str = "client-cpu";
 /// Estimates each resource's share of the throughput from the slots of the experiment, and records the shares in
 /// `proof`. Also records how steady the throughput was. Returns the effect of each lever, `None` if there are no slots,
 /// or an error if the slots allow no estimate.
-pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
+pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -> Option<Result<Vec<Effect>, String>> {
     let trial = ProofTrial::of_speeds(&proof.trials)?;
     let mut found = match estimate(trial) {
         Ok(found) => found,
         Err(why) => return Some(Err(why)),
     };
     open_where_quotas_hold(facts, trial, &mut found);
+    let effect = |(at, lever): (usize, &run::LeverSlots)| {
+        let (ratio, lever) = (found.ratios[at], lever.lever.clone());
+        Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
+    };
+    let effects: Vec<Effect> = trial.levers.iter().enumerate().map(effect).collect();
+    utilization::lower(&mut found, &utilization::of_levers(facts, verdict, trial, &effects));
     let part = |(at, lever): (usize, &run::LeverSlots)| Elasticity {
         lever: lever.lever.clone(),
         host: lever.host.clone(),
@@ -37,11 +43,6 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
         basis: found.bases[at],
     };
     let parts = trial.levers.iter().enumerate().map(part).collect();
-    let effect = |(at, lever): (usize, &run::LeverSlots)| {
-        let (ratio, lever) = (found.ratios[at], lever.lever.clone());
-        Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
-    };
-    let effects: Vec<Effect> = trial.levers.iter().enumerate().map(effect).collect();
     (proof.steadiness, proof.elasticities) = (steadiness(trial, disturbed_slots(facts, trial)), parts);
     proof.remainder = Some(found.remainder);
     proof.runner_up.iter_mut().for_each(|next| next.measured = effect_of(&effects, &next.prediction.lever).cloned());
@@ -50,7 +51,7 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
 
 /// Returns a predicate on the numbers of slots: true if other programs took an unusual share of the CPUs in the slot.
 fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> bool + use<> {
-    let load = facts.run.trials.iter().find(|t| t.kind == TrialKind::Proof && t.label == trial.label);
+    let load = utilization::load_of(facts, trial);
     let periods = load.map(|load| UsualShare::of(std::iter::once(load)).exceeded(load)).unwrap_or_default();
     let (begin_s, slot_s) = (load.map_or(0.0, |load| load.measured.window.begin_s), trial.slot_s);
     move |slot| {

@@ -131,6 +131,14 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let ordered =
         slots.and_then(|slots| slots.ordered).map_or(String::new(), |share| format!(" instead of {}", percent(share)));
     let took = proof.measured.as_ref().filter(|m| m.lever == lever).map_or(0.0, |m| m.dose);
+    if let Some(wanted) = slots.and_then(|slots| slots.wanted).filter(|wanted| is_beyond(proof, lever, *wanted)) {
+        let fell = proof.measured.as_ref().map_or(String::new(), |m| moved(proof.of.name(), m.ratio));
+        return format!(
+            "the lever on {} {fell}, but the observed processes wanted it only {} of the time: others work there",
+            in_words(lever),
+            percent(wanted)
+        );
+    }
     if slots.is_some_and(|slots| super::estimate::is_given(slots, took)) {
         let (whose, took) = (in_words(lever), percent(took));
         return format!(
@@ -138,6 +146,13 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
         );
     }
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
+}
+
+/// Returns true if throughput certainly fell by more than a resource can explain that was wanted for the share `wanted`
+/// of the time.
+fn is_beyond(proof: &Proof, lever: &str, wanted: f64) -> bool {
+    let measured = proof.measured.as_ref().filter(|m| m.lever == lever);
+    measured.is_some_and(|m| m.high < (1.0 - m.dose).powf(wanted))
 }
 
 /// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. The verdict's
@@ -154,6 +169,17 @@ pub(super) fn seen(facts: &Facts<'_>, verdict: &Bottleneck) -> String {
 /// Returns the sentence for the case that no share of throughput is clearly the largest.
 pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
+}
+
+/// Returns the sentence for the case that a lever may have filled a resource that was in use for the share `used` of the
+/// time, so that the resource limited only while the lever was on.
+pub(super) fn filled_sentence(lever: &str, used: f64) -> String {
+    format!(
+        "{} was in use only {} of the time without the lever, so it may limit only with the lever: a smaller dose, or a \
+         lever on another full resource, would decide",
+        in_words(lever),
+        percent(used)
+    )
 }
 
 /// Joins the non-empty parts of a sentence.
@@ -181,7 +207,7 @@ pub(super) fn shares_sentence(proof: &Proof) -> String {
         let explains = if at == 0 { " explains" } else { "" };
         match basis {
             ElasticityBasis::Open => {
-                format!("{}{explains} an unknown part (it was slowed too little)", in_words(lever))
+                format!("{}{explains} an unknown part (its lever shows nothing)", in_words(lever))
             }
             ElasticityBasis::Joint => {
                 format!("{}{explains} at most {} (with another lever)", in_words(lever), percent(e.high))

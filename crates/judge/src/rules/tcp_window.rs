@@ -162,7 +162,7 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
             measured(view, (limit.share, ""), (share, FigureUnit::Plain), Some(STALLS_SEEN), text),
             measured(view, (limit.standing, ""), standing_of_it, Some(WINDOW_WAIT), waited),
             measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), None, trip),
-            measured(view, (limit.room, ""), (room, FigureUnit::Bytes), None, carried),
+            measured(view, (limit.room, ""), (filled * room, FigureUnit::Bytes), Some(room), carried),
         ],
     })
 }

@@ -7,6 +7,7 @@ use crate::Facts;
 use crate::prove::decision::{MoreLoad, MoreSources};
 use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
+use crate::prove::utilization;
 use crate::single::{good, highest_rate};
 use crate::thresholds::{EXCLUDED, FLAT};
 
@@ -24,8 +25,18 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     let suspect = suspect(proof, verdict)?;
     let effect = proof.effect(suspect.lever)?.clone();
     let predicted = proof.prediction.as_ref().filter(|p| p.lever == suspect.lever)?.ratio;
-    let check = check(&effect, predicted);
+    let check = match check(&effect, predicted) {
+        PredictionCheck::Confirmed if may_be_filled(verdict, &effect, predicted) => PredictionCheck::Open,
+        check => check,
+    };
     Some(OwnTurns { suspect, effect, predicted, check })
+}
+
+/// Returns true if the effect of a lever that takes a share of a resource does not exclude that only the lever filled
+/// the resource.
+pub(super) fn may_be_filled(verdict: &Bottleneck, effect: &Effect, predicted: f64) -> bool {
+    let used = utilization::of_verdict(verdict).filter(|_| predicted < 1.0);
+    used.is_some_and(|used| utilization::may_be_filled_by_the_lever(used, effect.high, predicted))
 }
 
 /// Returns the row of `SUSPECTS` for the verdict and the lever that tests it. If the experiment predicted the effect of

@@ -215,6 +215,43 @@ fn a_generator_at_its_quota_is_not_excluded() {
     assert_eq!(outcome(&found), (ProofOutcome::Inconclusive, "client-cpu"), "{}", found.0.why);
 }
 
+/// A process that is 93 % busy becomes the limit as soon as a lever takes a quarter of its CPU. Without the lever,
+/// another process limits, so a faster CPU gains nothing. An earlier version of the conclusions called such a process
+/// proven.
+#[test]
+fn a_lever_that_fills_its_resource_proves_nothing() {
+    for used in [0.91, 0.93, 0.95, 0.97] {
+        for found in [upstream_in_use(used, 0.75 / used), thread_in_use(used, 0.75 / used)] {
+            let part = found.0.parts().find(|part| part.estimate.value > 0.5).unwrap();
+            assert!(part.estimate.low < 0.1, "{used}: {part:?}");
+            assert_eq!(outcome(&found).0, ProofOutcome::Inconclusive, "{used}: {}", found.0.why);
+            assert!(found.0.why.contains("a smaller dose") && found.1.confidence <= UNDECIDED, "{}", found.0.why);
+        }
+    }
+    let link = link_in_use(0.87, 0.86);
+    assert_eq!(outcome(&link), (ProofOutcome::Inconclusive, "network-medium"), "{}", link.0.why);
+    assert!(link.0.why.contains("in use only 87"), "{}", link.0.why);
+}
+
+#[test]
+fn a_resource_whose_utilization_excludes_that_the_lever_filled_it_is_proven() {
+    for used in [0.93, 0.98, 0.99, 1.0] {
+        for found in [upstream_in_use(used, 0.753), thread_in_use(used, 0.753), link_in_use(used, 0.753)] {
+            assert_eq!(found.0.outcome, ProofOutcome::Proven, "{used}: {}", found.0.why);
+        }
+    }
+}
+
+/// PostgreSQL starts a process per connection. An earlier version of the lever watched only the processes that existed
+/// before the load. The conclusions then said that the CPU was hardly wanted, so that it could not be the limit.
+#[test]
+fn a_bound_that_throughput_contradicts_excludes_nothing() {
+    let (proof, verdict) = watches_too_few();
+    assert_eq!(outcome(&(proof.clone(), verdict)), (ProofOutcome::Inconclusive, "server-cpu"), "{}", proof.why);
+    assert_eq!(proof.elasticities[0].basis, ElasticityBasis::Open, "{proof:?}");
+    assert!(proof.why.contains("cut throughput") && proof.why.contains("others work there"), "{}", proof.why);
+}
+
 #[test]
 fn an_upstream_that_the_server_waits_for_is_proven_by_its_own_lever() {
     for (limit, what) in [(None, "the upstream's CPU"), (Some(run::UpstreamLimit::Quota), "the upstream's CPU quota")] {

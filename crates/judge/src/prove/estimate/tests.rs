@@ -6,13 +6,13 @@ use super::super::network::{Network, coverage};
 use super::estimate;
 use stats::queueing::Station;
 
+fn network(demands: &[f64], delay_s: f64, clients: u32) -> Network {
+    let stations = demands.iter().map(|d| Station::queue(*d)).collect();
+    Network { stations, delay_s, clients, left: 0.8, slot_s: 40.0, slowed: demands.len() }
+}
+
 #[test]
 fn intervals_cover_the_exact_elasticities_of_networks() {
-    let network = |demands: &[f64], delay_s, clients| Network {
-        stations: demands.iter().map(|d| Station::queue(*d)).collect(),
-        delay_s,
-        clients,
-    };
     for network in [
         network(&[1.0], 2.0, 8),
         network(&[1.0, 0.6], 0.0, 6),
@@ -23,6 +23,33 @@ fn intervals_cover_the_exact_elasticities_of_networks() {
         let enough = covered.each.iter().chain([&covered.remainder]).all(|n| *n >= 186);
         assert!(enough, "{network:?}: {covered:?}");
         assert!(covered.bias.iter().all(|b| b.abs() < 0.04), "{network:?}: {covered:?}");
+    }
+}
+
+/// The slowed station is nearly as slow as another station, which no lever slows. With many clients, the slowed station
+/// hardly limits, but becomes the limit as soon as its lever is on.
+#[test]
+fn intervals_cover_elasticities_that_the_dose_changes() {
+    for (slower, clients) in [0.85, 0.9, 0.93, 0.96].into_iter().flat_map(|slower| [8, 16, 64].map(|n| (slower, n))) {
+        let slot_s = 10.0 * f64::from(clients);
+        let network = Network { left: 0.75, slot_s, slowed: 1, ..network(&[slower, 1.0], 0.0, clients) };
+        let covered = coverage(&network, 100);
+        assert!(covered.each[0] >= 93 && covered.remainder >= 93, "{network:?}: {covered:?}");
+    }
+}
+
+/// The slowed station is the only bottleneck, so its experiment must prove it as surely as without the law of
+/// utilization.
+#[test]
+fn a_full_station_keeps_its_low_end() {
+    for (demands, delay_s) in [(vec![1.0], 2.0), (vec![1.0, 0.6], 0.0), (vec![1.0, 0.7, 0.5], 2.0)] {
+        let network = Network { left: 0.75, slot_s: 160.0, slowed: 1, ..network(&demands, delay_s, 16) };
+        let lowered = |seed: &u64| {
+            let without = estimate(&network.trial(*seed).0).unwrap().elasticities[0].low;
+            network.estimated(*seed).elasticities[0].low < without - 0.05
+        };
+        let count = (0..40).filter(lowered).count();
+        assert!(count <= 2, "{network:?}: lowered in {count} of 40");
     }
 }
 

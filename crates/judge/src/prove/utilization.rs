@@ -1,0 +1,192 @@
+//! Utilization of the resources that levers slow, and the law that follows from it.
+//!
+//! A lever that takes the share d of a resource leaves 1 - d. A resource that limits then has the throughput ratio
+//! 1 - d. A resource that does not limit, but was in use for the share U of the time, has the ratio (1 - d) / U, or 1 if
+//! U is below 1 - d: the lever itself fills the resource. If the measured ratio does not exclude (1 - d) / U, a faster
+//! resource may gain nothing, although throughput fell with the lever.
+
+use run::{Bottleneck, Effect, InstanceFilter, LeverSlots, Proof, ProofTrial, Trial, TrialKind, UpstreamLimit};
+use stats::average;
+use stats::queueing::least_elasticity;
+
+use super::Estimates;
+use super::suspects::suspects_of;
+use crate::generator::load_threads;
+use crate::number::ratio;
+use crate::single::server_of;
+use crate::thresholds::{MORE_THAN_ALL, MOST};
+use crate::view::{Task, View, busy, mask};
+use crate::{Facts, upstreams};
+
+/// Counters whose evidence gives the use and the limit of a resource that is no CPU.
+const USED_OF_LIMIT: &[(&str, &[&str])] = &[
+    ("network-medium", &["medium.bytes", "interface.tx_bytes", "interface.rx_bytes"]),
+    ("server-cpu-quota", &["process.cpu"]),
+    ("server-disk", &["disk.busy"]),
+    ("tcp-window", &["connection.peer_window", "connection.send_queue"]),
+];
+
+/// Lowers the low ends of elasticities to the values that the utilizations of the resources allow. `used` contains the
+/// known utilizations of each lever's resource.
+pub(super) fn lower(found: &mut Estimates, used: &[Vec<f64>]) {
+    for (at, used) in used.iter().enumerate().filter(|(at, _)| found.bases[*at].is_measured()).collect::<Vec<_>>() {
+        let least = least(used, found.ratios[at].high, 1.0 - found.doses[at]).filter(|(least, _)| *least < 1.0);
+        let Some((least, _)) = least else { continue };
+        let too_high = (found.elasticities[at].low - least).max(0.0);
+        found.elasticities[at].low -= too_high;
+        found.remainder.high += too_high;
+    }
+}
+
+/// Returns the least elasticity that the utilizations `used` of a resource allow, and the utilization that allows it.
+/// `highest` is the upper end of the throughput ratio, and `left` the share of the resource that the lever left. The
+/// utilization of a resource that is full within the error of its counters lowers nothing, so its least is 1.
+fn least(used: &[f64], highest: f64, left: f64) -> Option<(f64, f64)> {
+    let of = |used: f64| if is_full(used) { 1.0 } else { least_elasticity(used, highest, left) };
+    used.iter().map(|used| (of(*used), *used)).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Returns true if a resource is full within the error of its counters.
+fn is_full(used: f64) -> bool {
+    used + MORE_THAN_ALL >= 1.0
+}
+
+/// Returns true if the upper end `highest` of a throughput ratio does not exclude that the lever itself filled the
+/// resource, which was in use for the share `used` of the time. `left` is the share of the resource that the lever left.
+pub(super) fn may_be_filled_by_the_lever(used: f64, highest: f64, left: f64) -> bool {
+    !is_full(used) && highest >= (left / used).min(1.0)
+}
+
+/// Returns the utilizations of each lever's resource without the lever, 0 to 1: in the slots without the lever, and in
+/// the decisive trial. After a slot with the lever, the queue before its resource may last for several slots, so the
+/// slots alone may show a utilization that is too high. The list of a lever is empty if none is known.
+pub(super) fn of_levers(
+    facts: &Facts<'_>,
+    verdict: &Bottleneck,
+    trial: &ProofTrial,
+    effects: &[Effect],
+) -> Vec<Vec<f64>> {
+    let load = load_of(facts, trial);
+    let of = |(lever, effect): (&LeverSlots, &Effect)| {
+        let of_cpus = |load, slowed| of_cpus(facts, verdict, (load, &lever.lever), &slowed);
+        let in_slots = load.and_then(|load| of_cpus(load, Slowed::of(lever, effect)));
+        let before = facts.decisive.and_then(|load| of_cpus(load, Slowed::NOT));
+        let told = || suspects_of(verdict).any(|suspect| suspect.lever == lever.lever).then(|| of_verdict(verdict))?;
+        in_slots.or(lever.wanted).or_else(told).into_iter().chain(before).collect()
+    };
+    trial.levers.iter().zip(effects).map(of).collect()
+}
+
+/// Returns the lever whose effect looks like that of the limit, although the lever itself may have filled its resource,
+/// and the utilization of this resource without the lever. Returns `None` if there is no such lever.
+pub(super) fn filled<'a>(
+    facts: &Facts<'_>,
+    verdict: &Bottleneck,
+    proof: &Proof,
+    effects: &'a [Effect],
+) -> Option<(&'a str, f64)> {
+    let used = of_levers(facts, verdict, ProofTrial::of_speeds(&proof.trials)?, effects);
+    let filled = |(effect, used): (&'a Effect, Vec<f64>)| {
+        let part = proof.parts().find(|part| part.lever == effect.lever)?;
+        let is_open = part.basis.is_measured() && part.estimate.value >= MOST && part.estimate.low < MOST;
+        let (least, used) = least(&used, effect.high, 1.0 - effect.dose).filter(|_| is_open)?;
+        (least < MOST).then_some((effect.lever.as_str(), used))
+    };
+    effects.iter().zip(used).find_map(filled)
+}
+
+/// Returns the load during which the levers of a trial were switched on and off.
+pub(super) fn load_of<'a>(facts: &Facts<'a>, trial: &ProofTrial) -> Option<&'a Trial> {
+    facts.run.trials.iter().find(|load| load.kind == TrialKind::Proof && load.label == trial.label)
+}
+
+/// Returns the utilization of the verdict's resource by the verdict's evidence, if this resource is no CPU.
+pub(super) fn of_verdict(verdict: &Bottleneck) -> Option<f64> {
+    let (_, counters) = USED_OF_LIMIT.iter().find(|(id, _)| *id == verdict.id)?;
+    let lines = verdict.evidence.iter().filter(|line| counters.contains(&line.counter.as_str()));
+    lines.filter_map(|line| ratio(line.value?, line.limit?)).reduce(f64::max).map(|used| used.min(1.0))
+}
+
+/// A slowdown in some slots of a load. Converts utilizations over the whole load to those without the slowdown.
+struct Slowed {
+    /// Share of the slots with the lever on.
+    on: f64,
+    /// Throughput with the lever, divided by throughput without it.
+    ratio: f64,
+    /// Share of the resource that the lever left.
+    left: f64,
+}
+
+impl Slowed {
+    /// No slowdown.
+    const NOT: Self = Self { on: 0.0, ratio: 1.0, left: 1.0 };
+
+    fn of(lever: &LeverSlots, effect: &Effect) -> Self {
+        let on: Vec<f64> = lever.on.iter().map(|on| f64::from(u8::from(*on))).collect();
+        Self { on: average(&on), ratio: effect.ratio, left: 1.0 - effect.dose }
+    }
+
+    /// Returns the utilization of a thread without the lever. With the lever, the thread also waits for the CPU thief.
+    fn thread(&self, wants: f64) -> f64 {
+        wants / (1.0 - self.on + self.on * self.ratio / self.left)
+    }
+
+    /// Returns the utilization of CPUs without the lever. With the lever, the CPU thief keeps them busy, too.
+    fn cpus(&self, busy: f64) -> f64 {
+        (busy - self.on * (1.0 - self.left)) / (1.0 - self.on + self.on * self.ratio)
+    }
+}
+
+/// Returns the utilization of the CPU resource that a lever slows, from the recording of the load. The busiest thread
+/// and the CPUs may each be the resource that limits, so the larger utilization counts. If the verdict names one thread,
+/// or work that only one thread at a time can do, the CPUs do not count.
+fn of_cpus(facts: &Facts<'_>, verdict: &Bottleneck, (load, lever): (&Trial, &str), slowed: &Slowed) -> Option<f64> {
+    let (thread, cpus) = match lever {
+        "client-cpu" if load.client_hosts.is_empty() => (of_generator(facts, load), None),
+        "server-cpu" => of_server(&server_of(load)?),
+        "behind-cpu" => of_upstream(facts, &server_of(load)?)?,
+        _ => return None,
+    };
+    let cpus = cpus.filter(|_| thread.is_none() || !names_one_thread(verdict, lever));
+    let all = [thread.map(|wants| slowed.thread(wants)), cpus.map(|busy| slowed.cpus(busy))];
+    all.into_iter().flatten().reduce(f64::max).map(|used| used.clamp(0.0, 1.0))
+}
+
+/// Returns true if the verdict says that the resource of this lever is one thread, or threads that run one at a time.
+fn names_one_thread(verdict: &Bottleneck, lever: &str) -> bool {
+    match lever {
+        "server-cpu" => verdict.id == "server-single-thread" || verdict.serial,
+        _ => {
+            let limit = verdict.waits_for.as_ref().and_then(|waits_for| waits_for.limit);
+            matches!(limit, Some(UpstreamLimit::Thread | UpstreamLimit::Lock))
+        }
+    }
+}
+
+/// Utilization of the busiest thread, and of all CPUs that the processes may use.
+type ThreadAndCpus = (Option<f64>, Option<f64>);
+
+fn of_generator(facts: &Facts<'_>, load: &Trial) -> Option<f64> {
+    let threads = load_threads(facts, &View::new("client", load, &load.client));
+    let wants: Vec<f64> = threads.iter().map(Task::wants).collect();
+    (!wants.is_empty()).then(|| average(&wants))
+}
+
+fn of_server(view: &View<'_>) -> ThreadAndCpus {
+    (busiest(&view.threads(), view.cpu_used()), view.processors_busy())
+}
+
+fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
+    let own = InstanceFilter::new(&upstreams::full(&facts.upstreams)?.behind.processes);
+    let processes = view.processes_of(&own);
+    let used = (!processes.is_empty()).then(|| processes.iter().map(|process| process.busy).sum());
+    let cpus = mask(&busy(&processes)).and_then(|mask| view.busy_share_of(mask));
+    Some((busiest(&view.threads_of(&own), used), cpus))
+}
+
+/// Returns the utilization of the busiest thread. If all threads together use at most one CPU, they may take turns. A
+/// lock is then in use as much as all threads together.
+fn busiest(threads: &[Task], used: Option<f64>) -> Option<f64> {
+    let one_cpu = used.filter(|used| *used <= 1.0);
+    threads.iter().map(Task::wants).chain(one_cpu).reduce(f64::max)
+}
