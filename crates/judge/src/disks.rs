@@ -2,13 +2,18 @@
 
 use run::InstanceFilter;
 
+use stats::average;
+
 use crate::number::{duration, figure, finite, percent, positive, ratio};
-use crate::signals::{Signal, chance};
+use crate::signals::{Signal, chance, spread};
 use crate::thresholds::{
-    DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_PRESSURE, DISK_STALLED, FULL_WIDTH, ONE_AT_A_TIME, ONE_SIGN,
-    OWN_BYTES, POOL_SLOWED, REFUSED, STARVED_WIDTH, SURE,
+    DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_PRESSURE, DISK_STALLED, FULL_WIDTH, INDIRECT, ONE_AT_A_TIME,
+    ONE_SIGN, OWN_BYTES, POOL_SLOWED, REFUSED, STARVED_WIDTH, SURE,
 };
 use crate::view::View;
+
+/// Counter of the time in which threads of a host wait for disks.
+const STALLS: &str = "pressure.io_some";
 
 /// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.
 /// `stalled` is the share of the time in which threads waited for disks. The larger `stalled` is, the lower is the
@@ -22,7 +27,7 @@ pub(crate) fn full(load: &Load, stalled: Option<f64>) -> Signal {
 /// Returns true if the busiest disk of a side is more likely full than not.
 pub(crate) fn is_full(view: &View<'_>) -> bool {
     let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
-    load.is_some_and(|load| full(&load, view.share_of_time("pressure.io_some")).log_odds() >= 0.0)
+    load.is_some_and(|load| full(&load, view.share_of_time(STALLS)).log_odds() >= 0.0)
 }
 
 /// Busy time of a disk, in shares of the window.
@@ -48,17 +53,29 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     let of = |disk: &str| flushes.value(disk, view.window).and_then(|us| ratio(us, span_us));
     let disks = view.instances("disk.busy").into_iter().filter_map(|(disk, us)| {
         let flushing = of(&disk).unwrap_or(0.0);
-        Some(Load { out: ratio(us, span_us)?, flushing, disk })
+        Some(Load { out: ratio(us, span_us)?.min(out_at_most(view, &disk)), flushing, disk })
     });
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns the confidence that a disk is the limit of the processes that keep it busy. A disk that serves many requests
-/// at once may be busy all the time without being full. A busy disk is therefore one sign, and threads that wait for a
-/// disk are a second sign. `stalled` is the share of the time in which threads waited for disks.
-pub(crate) fn limits(load: &Load, stalled: Option<f64>) -> f64 {
-    let waits = stalled.map_or(0.0, |share| chance((share - DISK_PRESSURE) / STARVED_WIDTH));
-    full(load, stalled).chance() * (ONE_SIGN + waits * (SURE - ONE_SIGN))
+/// Returns an upper bound of the share of the time in which a read or write was in progress at a disk. A share of the
+/// time is at most the mean number of requests in progress. Linux 5.0 to 6.9 may count a whole clock tick as busy for
+/// each short request, so the counted busy share may be many times too large. Returns 1 if the number of requests in
+/// progress was not sampled often enough.
+fn out_at_most(view: &View<'_>, disk: &str) -> f64 {
+    let mean = |part: &View<'_>| part.side.recording.reading("disk.in_flight", disk, part.window).value();
+    spread(view, "disk.in_flight", mean).map_or(1.0, |(_, high)| high.clamp(0.0, 1.0))
+}
+
+/// Returns the confidence that a disk is the limit of the processes `own` that keep it busy. If a disk is the limit, some
+/// request waits for it nearly all the time, and a thread waits for each such request. A full disk for which no thread
+/// waits has other work, for example pages that the kernel writes back later. Threads that read asynchronously do not
+/// sleep for the disk, so a disk that is full of the processes' reads may still be their limit.
+pub(crate) fn limits(view: &View<'_>, own: &InstanceFilter<'_>, load: &Load) -> f64 {
+    let full = full(load, view.share_of_time(STALLS)).chance();
+    let Some(waits) = waits(view, own) else { return full * ONE_SIGN };
+    let asynchronous = if reads_most(view, own, &load.disk) { INDIRECT } else { 0.0 };
+    full * (SURE * chance((waits.share - DISK_PRESSURE) / STARVED_WIDTH)).max(asynchronous)
 }
 
 /// Use of a disk by its reads and writes.
@@ -102,23 +119,63 @@ pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> O
     (is_parallel && is_as_fast && load.flushing < REFUSED).then_some(text)
 }
 
-/// Returns true if a thread of the side's processes waits for a disk for a large part of the time. Returns `None` if
+/// Returns the share of the time in which at least one thread of the processes `own` waits for a disk. Returns `None` if
 /// the waits of the threads are unknown.
+fn own_waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<f64> {
+    let recording = &view.side.recording;
+    let columns: Vec<_> = recording.columns_of("process.disk_wait").filter(|c| own.has(&c.instance)).collect();
+    let threads = |row: usize| columns.iter().filter_map(|c| c.values.get(row).copied().flatten()).reduce(|a, b| a + b);
+    let rows = recording.t_s.iter().enumerate().filter(|(_, t_s)| view.window.holds(**t_s));
+    let waits: Vec<f64> = rows.filter_map(|(row, _)| threads(row)).map(|threads| threads.clamp(0.0, 1.0)).collect();
+    (!waits.is_empty()).then(|| average(&waits)).and_then(finite)
+}
+
+/// Waits of threads for disks.
+pub(crate) struct Waits {
+    /// Counter that shows the waits.
+    pub(crate) counter: &'static str,
+    /// Whose threads the counter includes: those of the `server`, or of the `host`.
+    pub(crate) whose: &'static str,
+    /// Share of the time in which at least one of these threads waits.
+    pub(crate) share: f64,
+}
+
+/// Returns the waits for disks of the threads of the processes `own`. If their waits are unknown, returns the waits of all
+/// threads of the host, which are an upper bound.
+pub(crate) fn waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<Waits> {
+    let of_own = own_waits(view, own).map(|share| Waits { counter: "process.disk_wait", whose: "server", share });
+    let of_host = || Some(Waits { counter: STALLS, whose: "host", share: view.share_of_time(STALLS)? });
+    of_own.or_else(of_host)
+}
+
+/// Returns true if threads of the side's processes wait for a disk for a large part of the time. Returns `None` if the
+/// waits of the threads are unknown.
 pub(crate) fn threads_wait(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<bool> {
-    let waiting = view.instances("process.disk_wait").into_iter().filter(|(name, _)| own.has(name));
-    waiting.map(|(_, threads)| threads >= DISK_STALLED).reduce(|a, b| a || b)
+    own_waits(view, own).map(|share| share >= DISK_STALLED)
 }
 
 /// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes.
-/// They also keep it busy if one of their threads waits for a disk for a large part of the time. Processes that move
-/// few of the bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes
-/// do. Returns `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
+/// They also keep it busy if their threads wait for a disk for a large part of the time. Processes that move few of the
+/// bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes do. Returns
+/// `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
-    let recording = &view.side.recording;
-    let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();
-    let moved = sum("process.read_bytes").unwrap_or(0.0) + sum("process.write_bytes").unwrap_or(0.0);
-    let read = |id| recording.reading(id, disk, view.window).value();
-    let all = read("disk.read_bytes").zip(read("disk.write_bytes")).map(|(read, written)| read + written);
-    let most = all.and_then(|all| ratio(moved, all)).is_some_and(|share| share >= OWN_BYTES);
+    let most = is_most(view, disk, moved(view, own, "process.read_bytes") + moved(view, own, "process.write_bytes"));
     if most { Some(true) } else { threads_wait(view, own) }
+}
+
+/// Returns true if most bytes of a disk are reads of the processes `own`. Unlike a write, a read is done at once.
+fn reads_most(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> bool {
+    is_most(view, disk, moved(view, own, "process.read_bytes"))
+}
+
+/// Returns the bytes that the processes `own` moved, as the counter `id` counts them; 0 if unknown.
+fn moved(view: &View<'_>, own: &InstanceFilter<'_>, id: &str) -> f64 {
+    view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0)
+}
+
+/// Returns true if `bytes` are most of the bytes that a disk moved.
+fn is_most(view: &View<'_>, disk: &str, bytes: f64) -> bool {
+    let read = |id| view.side.recording.reading(id, disk, view.window).value();
+    let all = read("disk.read_bytes").zip(read("disk.write_bytes")).map(|(read, written)| read + written);
+    all.and_then(|all| ratio(bytes, all)).is_some_and(|share| share >= OWN_BYTES)
 }

@@ -28,6 +28,8 @@ pub(crate) mod servers;
 mod shared_signs;
 mod warned;
 mod words;
+#[cfg(test)]
+mod written_back;
 
 pub use cases::PLANTED;
 #[cfg(test)]

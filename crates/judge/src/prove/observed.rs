@@ -28,7 +28,7 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
     ("tcp-delayed-ack", &["tcp.delayed_acks", "connection.send_queue"]),
     ("server-cpu-quota", &["cgroup.cpu_throttled_periods"]),
     ("server-interrupts", &["cpu.softirq"]),
-    ("server-disk", &["disk.busy"]),
+    ("server-disk", &["process.disk_wait", "pressure.io_some"]),
     ("server-memory", &["pressure.memory_some", "cgroup.memory_max_events"]),
     ("server-fds", &["process.fds"]),
     ("server-rate-limit", &["unexpected_status"]),
@@ -45,6 +45,10 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
         "listen.queue" => {
             let is_full = evidence.value.zip(evidence.limit).is_some_and(|(queue, limit)| queue >= limit);
             !is_full && !server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref())
+        }
+        // A disk may be busy without a request that waits for it, so only waiting threads show the limit directly.
+        "process.disk_wait" | "pressure.io_some" => {
+            evidence.value.zip(evidence.limit).is_some_and(|(share, mostly)| share >= mostly)
         }
         // The verdict may rest on other signs of a full link than the number of bytes. If the bytes are far below the
         // link's rate, they do not show directly that the link is full.

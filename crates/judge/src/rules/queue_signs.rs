@@ -7,6 +7,7 @@ use run::{Evidence, FigureUnit};
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
 use crate::chain::Chain;
+use crate::disks;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
@@ -120,19 +121,20 @@ pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
 /// Returns evidence that threads of the server wait for a disk that is not full. If the disk is not full, more threads
 /// would use the disk better.
 pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
-    let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
+    let waits = disks::waits(view, &view.side.instance_filter()).filter(|waits| waits.share >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
     let text = format!(
-        "a request moves {} B to or from a disk, and some thread of the host waited for it {} of the time: more threads \
+        "a request moves {} B to or from a disk, and some thread of the {} waited for it {} of the time: more threads \
          would use the disk better",
         figure(own),
-        percent(stalled)
+        waits.whose,
+        percent(waits.share)
     );
     // The I/O pressure covers the whole host, and also counts threads that sleep in io_uring. As evidence, the I/O
     // pressure therefore needs a disk that is at work.
-    let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
+    let works = disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
-        .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
+        .then(|| measured(view, (waits.counter, ""), (waits.share, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
 /// Returns a line of evidence with the CPU use of all programs, if the limit of the nearest full upstream is its CPUs.

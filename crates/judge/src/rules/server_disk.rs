@@ -1,15 +1,15 @@
 //! Rule for a server that waits for its disk.
 
-use run::{Evidence, FigureUnit};
+use run::{Evidence, FigureUnit, InstanceFilter};
 
 use super::rule::{PLAIN, Rule, Verdict, server};
 use crate::Facts;
-use crate::disks::{self, Load, fullest, is_full, is_own, without_queue};
+use crate::disks::{self, Load, Waits, fullest, is_full, is_own, without_queue};
 use crate::evidence::measured;
 use crate::number::{figure, percent};
 use crate::signals::Signal;
 use crate::single::server_of;
-use crate::thresholds::{HINT, REFUSED};
+use crate::thresholds::{DISK_PRESSURE, HINT, REFUSED};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -25,13 +25,14 @@ pub(super) const RULE: Rule = Rule {
     advice: &[
         "Serve from memory (a larger page cache), write less often (group commits, no fsync per request), or use a faster disk.",
     ],
-    explain: "A disk is the bottleneck when it works nearly all the time and the server's own processes read or write it. \
-              Another program's backup on the same disk is not the server's demand. A disk that serves many requests at \
-              once can be busy all the time without being full. It has no queue if it serves more requests at a time than \
-              under the lightest load, each of them as fast; otherwise the pressure counter (threads that stall for I/O) \
-              decides. The same counter decides where requests reach the disk one after another with pauses. The kernel \
-              counts flushes (fsync) separately, so loadline adds them. A server whose few threads wait for a mostly idle \
-              disk is limited by their number, not by the disk.",
+    explain: "A disk is the bottleneck when it works nearly all the time, the server's own processes read or write it, and \
+              some thread of the server waits for it nearly always (state D). If no thread waits, the kernel writes pages \
+              back later, and no request waits for that. If the states of the threads are not known, the pressure counter \
+              of the host (threads that stall for I/O) decides. Another program's backup on the same disk is not the \
+              server's demand. A disk that serves many requests at once can be busy all the time without being full. It \
+              has no queue if it serves more requests at a time than under the lightest load, each of them as fast. The \
+              kernel counts flushes (fsync) separately, so loadline adds them. A server whose few threads wait for a mostly \
+              idle disk is limited by their number, not by the disk.",
     ..PLAIN
 };
 
@@ -59,11 +60,10 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 /// Returns the verdict with the name of the disk. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as an error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let (view, load) = look(facts)?;
-    let (busy, full) = (load.busy(), full(&view, &load).chance());
-    let stalled = view.share_of_time("pressure.io_some");
+    let (busy, full, own) = (load.busy(), full(&view, &load).chance(), view.side.instance_filter());
     let mut evidence = vec![disk_line(&view, &load, busy)];
     evidence.extend(moved(&view, &load.disk, busy, full >= HINT)?);
-    if !is_own(&view, &view.side.instance_filter(), &load.disk).unwrap_or_else(|| facts.limited()) {
+    if !is_own(&view, &own, &load.disk).unwrap_or_else(|| facts.limited()) {
         return Err(Verdict::RuledOut(format!(
             "other programs kept {} busy: no thread of the server waited for it",
             load.disk
@@ -72,15 +72,34 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     if let Some(why) = facts.unloaded.and_then(server_of).and_then(|light| without_queue(&view, &light, &load)) {
         return Err(Verdict::RuledOut(why));
     }
-    evidence.extend(stalled.map(|s| {
-        let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
-        measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
-    }));
+    let confidence = disks::limits(&view, &own, &load);
+    if confidence < HINT {
+        return Err(Verdict::RuledOut(unawaited(&view, &own, &load)));
+    }
+    evidence.extend(awaited(&view, &own));
     Ok(Verdict::Binds {
-        confidence: disks::limits(&load, stalled),
+        confidence,
         sentence: format!("the server waits for its disk: {} was busy {} of the time", load.disk, percent(busy)),
         evidence,
     })
+}
+
+/// Returns a sentence about a busy disk for which hardly any thread waits.
+fn unawaited(view: &View<'_>, own: &InstanceFilter<'_>, load: &Load) -> String {
+    let waited = disks::waits(view, own).map_or("?".into(), |waits| percent(waits.share));
+    format!(
+        "{} was busy {} of the time, but threads waited for a disk only {waited} of it: the kernel may write pages back \
+         that no request waits for",
+        load.disk,
+        percent(load.busy())
+    )
+}
+
+/// Returns evidence of the threads that waited for a disk.
+fn awaited(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<Evidence> {
+    let Waits { counter, whose, share } = disks::waits(view, own)?;
+    let text = format!("a thread of the {whose} waited for a disk {} of the time", percent(share));
+    Some(measured(view, (counter, ""), (share, FigureUnit::Plain), Some(DISK_PRESSURE), text))
 }
 
 /// Returns a line of evidence about the disk's busy time.

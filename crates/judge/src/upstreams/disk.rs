@@ -12,7 +12,7 @@ use crate::view::View;
 pub(super) fn chance_of(view: &View<'_>, these: &InstanceFilter<'_>) -> f64 {
     let disk = view.span_s.and_then(|span_s| fullest(view, span_s * 1e6));
     let own = disk.filter(|load| moves_more(view, these) && is_own(view, these, &load.disk).unwrap_or(true));
-    own.map_or(0.0, |load| disks::limits(&load, view.share_of_time("pressure.io_some")))
+    own.map_or(0.0, |load| disks::limits(view, these, &load))
 }
 
 /// Returns true if the processes `these` move at least one byte per request, and more bytes than the server does.
@@ -31,8 +31,8 @@ mod tests {
     use run::{Bottleneck, Upstream};
 
     /// Makes a run of a server with a pool of four connections to PostgreSQL, whose processes read from an NVMe disk.
-    /// Some request is in progress at this disk for the share `busy` of the time, and some thread waits for a disk for
-    /// the share `stalled`.
+    /// Some request is in progress at this disk for the share `busy` of the time, and some thread of PostgreSQL waits for
+    /// a disk for the share `stalled`.
     fn reads(busy: f64, stalled: f64) -> Bottleneck {
         let address = "127.0.0.1:5432";
         let share = |p: &crate::planted::Point| (p.x / 200.0).min(1.0);
@@ -42,7 +42,7 @@ mod tests {
             .per_s(Who::Server, "behind.busy", address, |p| p.n.min(4.0))
             .per_s(Who::Server, "process.cpu", "postgres:200", |p| p.x * 1000.0)
             .per_s(Who::Server, "process.read_bytes", "postgres:200", |p| p.x * 60.0 * 8192.0)
-            .level(Who::Server, "process.disk_wait", "postgres:200", 0.6)
+            .per_s(Who::Server, "process.disk_wait", "postgres:200", move |p| share(p) * stalled)
             .per_s(Who::Server, "disk.busy", "vda", |_| 0.0)
             .per_s(Who::Server, "disk.busy", "nvme0n1", move |p| share(p) * busy * 1e6)
             .per_s(Who::Server, "pressure.io_some", "", move |p| share(p) * stalled * 1e6)
@@ -58,7 +58,7 @@ mod tests {
     /// all the time long before it is full. The server's pool of four connections may be the limit instead.
     #[test]
     fn a_busy_disk_of_an_upstream_is_as_doubtful_as_the_server_s_own() {
-        let doubtful = reads(0.87, 0.3);
+        let doubtful = reads(0.87, 0.55);
         assert!(doubtful.id == "server-concurrency" && doubtful.confidence <= 0.6, "{doubtful:#?}");
         assert!(doubtful.sentence.contains("or the server handles only about 4 requests at a time"), "{doubtful:#?}");
         let seldom = reads(0.8, 0.3);

@@ -201,6 +201,7 @@ fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: 
         .per_s(Who::Server, "process.write_bytes", "python3:812", move |p| p.x * app_bytes)
         .per_s(Who::Server, "process.write_bytes", "srv:100", move |p| p.x * own_bytes)
         .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * disk_us)
+        .per_s(Who::Server, "pressure.io_some", "", move |p| p.x * disk_us)
         .change(move |t, _| t.server.iter_mut().for_each(|side| side.behind = vec![behind.clone()]))
         .run();
     crate::judge(&mut run);
