@@ -42,8 +42,9 @@ pub(super) const RULE: Rule = Rule {
               faults), the control group reaches its limit and reclaims, TCP enters memory pressure or drops connections, \
               or the kernel kills a process. Memory that is merely full costs nothing, so a stall of a tenth of the time \
               counts, not a high fill. Stalls and swapping of the whole host count only if the server's own processes \
-              waited for pages (major page faults). TCP's counters count only if connections of the load failed or stalled. A \
-              control group at its limit counts only with such waits, since files that anything in it reads fill it. Stalls \
+              waited for pages (major page faults). Page faults without such stalls are first reads of files, not a lack of \
+              memory. TCP's counters count only if connections of the load failed or stalled, and a few times of TCP's memory \
+              pressure only if they stalled more than under the lightest load. A control group at its limit counts only with such waits, since files that anything in it reads fill it. Stalls \
               of the host count beside a full control group only if threads of the server sleep for a disk as well. A \
               killed process counts only if requests failed or a process of the server ended.",
     ..PLAIN
@@ -56,7 +57,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     let mut signs = signs(&view);
     let all = signs.len();
-    signs.retain(|sign| is_ours(&view, sign.evidence.counter.as_str()));
+    signs.retain(|sign| sign.confidence >= HINT && is_ours(facts, &view, sign.evidence.counter.as_str()));
+    if signs.is_empty() && waits_for_pages(&view) && !lacks_pages(&view) {
+        return Verdict::RuledOut(first_reads(&view));
+    }
     if signs.is_empty() && all > 0 {
         return Verdict::RuledOut(others(&view));
     }
@@ -80,10 +84,12 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 
 /// Returns true if the lack of memory that a counter shows affects this load. Other programs alone may suffer from a
 /// lack of memory on the host or in the TCP stack.
-fn is_ours(view: &View<'_>, counter: &str) -> bool {
+fn is_ours(facts: &Facts<'_>, view: &View<'_>, counter: &str) -> bool {
     match counter {
-        "pressure.memory_some" | "memory.swap_out" => waits_for_pages(view),
-        "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
+        "pressure.memory_some" => waits_for_pages(view),
+        "memory.swap_out" => lacks_pages(view),
+        "tcp.abort_on_memory" => connections_suffer(view),
+        "tcp.memory_pressures" => requests_failed(view.trial) || windows_shrank(facts, view),
         // Cached files may fill a control group's memory up to its limit, which harms nobody by itself.
         "cgroup.memory_max_events" => of_group(view) > 0.0,
         // The killed process may have been another program of the control group.
@@ -99,7 +105,7 @@ fn is_ours(view: &View<'_>, counter: &str) -> bool {
 fn of_group(view: &View<'_>) -> f64 {
     let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
     match threads_wait(view, &view.side.instance_filter()) {
-        _ if waits_for_pages(view) => ONE_SIGN,
+        _ if lacks_pages(view) => ONE_SIGN,
         _ if !is_stalled => 0.0,
         Some(true) => WEAK_SIGN,
         Some(false) => 0.0,
@@ -110,6 +116,13 @@ fn of_group(view: &View<'_>) -> f64 {
 /// Returns true if processes of the server wait for memory pages from a disk (major page faults).
 fn waits_for_pages(view: &View<'_>) -> bool {
     view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
+}
+
+/// Returns true if processes of the server wait for memory pages, and this may be for lack of memory. The pressure
+/// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
+/// first time, for example of a mapped file.
+fn lacks_pages(view: &View<'_>) -> bool {
+    waits_for_pages(view) && stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0)
 }
 
 /// Returns the share of the time in which threads of the host stalled for lack of memory.
@@ -146,6 +159,32 @@ fn lost_a_process(trial: &Trial) -> bool {
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
     requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
+}
+
+/// Returns true if TCP windows or send buffers stopped the load's connections for a larger share of the time than under
+/// the lightest load. Windows of slow or distant clients stop connections under any load. If TCP ran short of memory
+/// repeatedly, or under the lightest load as well, the windows need not have shrunk during the run.
+fn windows_shrank(facts: &Facts<'_>, view: &View<'_>) -> bool {
+    let entries = |view: &View<'_>| view.value("tcp.memory_pressures").unwrap_or(0.0);
+    if entries(view) >= LIMIT_HITS {
+        return connections_suffer(view);
+    }
+    let Some(light) = facts.unloaded.filter(|light| !std::ptr::eq(*light, view.trial)) else { return false };
+    let stopped =
+        |trial: &Trial, id: &'static str| sides_of(trial).iter().filter_map(|v| v.value(id)).fold(0.0, f64::max);
+    ["connection.rwnd_limited", "connection.sndbuf_limited"]
+        .into_iter()
+        .any(|id| stopped(view.trial, id) - stopped(light, id) >= STALLS_SEEN)
+}
+
+/// Returns a sentence on page faults that are no lack of memory.
+fn first_reads(view: &View<'_>) -> String {
+    let faults = view.per_request("process.major_faults").map_or("?".into(), figure);
+    let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
+    format!(
+        "the server had {faults} page faults with a disk per request, but threads waited for lack of memory only {waited} \
+         of the time: it reads pages of files for the first time"
+    )
 }
 
 /// Returns a sentence on a lack of memory that does not slow the server.
@@ -197,13 +236,16 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
             out.push(Sign { confidence: TWO_SIGNS, words: format!("{} {what}", figure(n)), evidence });
         }
     }
-    for (id, what) in
-        [("memory.swap_out", "pages written to swap"), ("process.major_faults", "page faults with a disk")]
-    {
+    // Without the pressure counter, the pages of page faults may be read for the first time.
+    let of_faults = stalled(view).map_or(WEAK_SIGN, |stalled| ONE_SIGN * stalled.chance());
+    for (id, what, confidence) in [
+        ("memory.swap_out", "pages written to swap", ONE_SIGN),
+        ("process.major_faults", "page faults with a disk", of_faults),
+    ] {
         if let Some(n) = view.per_request(id).filter(|n| *n >= PAGES_PER_REQUEST) {
             let text = format!("{id} grew by {} per request", figure(n));
             let evidence = measured(view, (id, ""), (n, FigureUnit::PerRequest), None, text);
-            out.push(Sign { confidence: ONE_SIGN, words: format!("{} {what} per request", figure(n)), evidence });
+            out.push(Sign { confidence, words: format!("{} {what} per request", figure(n)), evidence });
         }
     }
     out
@@ -223,9 +265,41 @@ mod tests {
             crate::judge(&mut run);
             run.findings.bottleneck
         };
-        assert_eq!(short(3.0).id, "server-memory");
+        let own = short(3.0);
+        assert!(own.id == "server-memory" && own.confidence >= 0.8, "{own:#?}");
         let b = short(0.0);
         assert_ne!(b.id, "server-memory", "{b:#?}");
         assert!(b.ruled_out.iter().any(|r| r.id == "server-memory" && r.why.contains("other processes")), "{b:#?}");
+    }
+    /// A search server maps its index, and reads pages of it for the first time. Lucene, RocksDB and LMDB do this.
+    #[test]
+    fn first_reads_of_a_mapped_file_are_no_lack_of_memory() {
+        let reads = |faults: f64, stalled: f64| {
+            let run = crate::planted::PLANTED.iter().find(|planted| planted.id == "server-cpu").unwrap();
+            (run.plant)()
+                .per_s(Who::Server, "process.major_faults", "srv:100", move |p| p.x * faults)
+                .per_s(Who::Server, "pressure.memory_some", "", move |_| stalled * 1e6)
+                .verdict()
+        };
+        for faults in [0.12, 3.0] {
+            let first = reads(faults, 0.0);
+            assert!(first.id == "server-cpu" && first.confidence >= 0.9, "{first:#?}");
+            let why = first.ruled_out.iter().find(|out| out.id == "server-memory").map(|out| out.why.as_str());
+            assert!(why.is_some_and(|why| why.contains("for the first time")), "{why:?}");
+            assert_eq!(reads(faults, 0.4).id, "server-memory", "evicted pages are read again");
+        }
+    }
+
+    /// Slow clients stop the senders of downloads under any load. TCP's memory ran short once, for a moment.
+    #[test]
+    fn one_entry_into_tcp_memory_pressure_needs_windows_that_shrank() {
+        let pressed = |stopped: fn(f64) -> f64| {
+            PlantedRun::new(20_000.0, 200.0)
+                .per_s(Who::Server, "tcp.memory_pressures", "", |_| 0.5)
+                .per_s(Who::Server, "connection.rwnd_limited", "", move |p| stopped(p.n))
+                .verdict()
+        };
+        assert_eq!(pressed(|_| 0.2).id, "server-concurrency");
+        assert_eq!(pressed(|n| if n > 2.0 { 0.5 } else { 0.2 }).id, "server-memory");
     }
 }
