@@ -2,7 +2,7 @@
 //! unread bytes are no queue. A server that delays answers on purpose has read the requests, so its requests do not
 //! wait unread.
 
-use run::{Evidence, FigureUnit};
+use run::{Evidence, FigureUnit, Intensity, Trial};
 
 use crate::Facts;
 use crate::evidence::measured;
@@ -10,8 +10,8 @@ use crate::link_queue;
 use crate::number::{counted, figure, positive, ratio};
 use crate::overflow::Overflow;
 use crate::places::{self, Places};
-use crate::single::clients;
-use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE, WINDOW_WAIT};
+use crate::single::{clients, good, server_of};
+use crate::thresholds::{NEARLY_FULL, PLATEAU_KEPT, QUEUE_SHARE, WINDOW_WAIT};
 use crate::upstreams;
 use crate::view::View;
 use crate::waits;
@@ -56,17 +56,61 @@ pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidenc
 /// request, so the network may cause the queue at the server.
 pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
     let queue = queue(facts, Places::of(facts).as_ref())?;
-    let view = queue.view;
+    let unsent = link_queue::unsent_share(&queue.view).unwrap_or(0.0);
+    (unsent <= 0.0 || handled_share(&queue.view, unsent, queue.requests) < WINDOW_WAIT).then_some(queue.evidence)
+}
+
+/// Converts a share of all requests in flight to a share of the requests that the server handles. `queued` requests wait
+/// for a worker.
+fn handled_share(view: &View<'_>, share: f64, queued: f64) -> f64 {
     let in_flight = view.trial.rates.concurrency;
-    let unsent = link_queue::unsent_share(&view).map_or(0.0, |share| share * in_flight);
-    let is_blocked = unsent > 0.0 && unsent >= WINDOW_WAIT * (in_flight - queue.requests);
-    (!is_blocked).then_some(queue.evidence)
+    ratio(share * in_flight, in_flight - queued).map_or(f64::INFINITY, |share| share.max(0.0))
+}
+
+/// Returns the server's side of the trial with the most requests in flight at the plateau. This is an open loop if the
+/// server completed as much of an overload as of the sweep.
+fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
+    let kept = PLATEAU_KEPT * facts.x_max()?;
+    let overload = facts.failing.filter(|trial| good(trial) >= kept).and_then(server_of);
+    let in_flight = |view: &View<'a>| view.trial.rates.concurrency;
+    overload.into_iter().chain(facts.crowded_server()).max_by(|a, b| in_flight(a).total_cmp(&in_flight(b)))
+}
+
+/// Returns the share of a request's time for which the requests that the server handles wait in TCP, in the trial with
+/// the most requests in flight at the plateau. `waits` returns this share for all requests in flight. A delay of each
+/// connection takes a smaller share of a longer response time, unless it keeps workers from the requests that queue.
+pub(crate) fn share_of_handled(facts: &Facts<'_>, waits: impl Fn(&View<'_>) -> Option<f64>) -> Option<f64> {
+    let view = most_crowded(facts)?;
+    let queued = queue_in(view, Places::of(facts).as_ref()).map_or(0.0, |queue| queue.requests);
+    Some(handled_share(&view, waits(&view)?, queued).min(1.0))
+}
+
+/// Returns true if most requests that the server handles at the plateau have an answer that TCP has not sent yet. A
+/// worker that cannot send its answer reads no other request.
+pub(crate) fn workers_wait_to_send(facts: &Facts<'_>) -> bool {
+    share_of_handled(facts, link_queue::unsent_share).is_some_and(|share| share >= WINDOW_WAIT)
+}
+
+/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. Otherwise the load
+/// added requests to the same connections, so a delay of each connection may limit the rate.
+pub(crate) fn adds_connections(facts: &Facts<'_>) -> bool {
+    let connections = |trial: &Trial| match trial.intensity {
+        Intensity::Closed { connections, .. } => f64::from(connections),
+        Intensity::Open { max_connections, .. } => f64::from(max_connections).min(trial.rates.concurrency),
+        Intensity::SClients { .. } => 0.0,
+    };
+    let most = most_crowded(facts).map(|view| connections(view.trial));
+    most.zip(facts.unloaded.map(connections)).is_some_and(|(most, least)| most > least)
 }
 
 /// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains only
 /// a small share of the requests that no worker handles.
 pub(crate) fn queue<'a>(facts: &Facts<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
-    let view = facts.crowded_server()?;
+    queue_in(facts.crowded_server()?, places)
+}
+
+/// Returns the queue of [`queue`] in the trial of `view`.
+fn queue_in<'a>(view: View<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;
     let queues = [unread(&view, in_flight), unaccepted(&view), upstreams::queue(&view, request_bytes(&view))];
@@ -87,7 +131,7 @@ fn request_bytes(view: &View<'_>) -> Option<f64> {
 fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     let bytes = view.value("connection.receive_queue").filter(|bytes| *bytes >= 1.0)?;
     let connections = match view.trial.intensity {
-        run::Intensity::Closed { connections, .. } => f64::from(connections),
+        Intensity::Closed { connections, .. } => f64::from(connections),
         _ => in_flight,
     };
     let requests = bytes / request_bytes(view).unwrap_or(1.0) * connections;
@@ -112,7 +156,8 @@ fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use crate::thresholds::WEAK_SIGN;
-    use run::{Bottleneck, Trial};
+    use run::Bottleneck;
+    use run::Trial;
 
     /// Returns the confidence of the verdict about a server that handles six of 128 requests at a time. A request has
     /// 69 bytes.

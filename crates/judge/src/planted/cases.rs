@@ -10,7 +10,12 @@ use Who::{Client, Server};
 /// Makes a run over a long distance, in which each answer is many TCP windows long. Each client has its own connection
 /// and receive window, so the rate grows with the number of clients.
 pub(crate) fn held_by_a_window() -> PlantedRun {
-    PlantedRun::new(400_000.0, 1e9)
+    windows_up_to(1e9)
+}
+
+/// Makes a run like [`held_by_a_window`], with this highest rate.
+pub(crate) fn windows_up_to(x_max: f64) -> PlantedRun {
+    PlantedRun::new(400_000.0, x_max)
         .rates(&[])
         .level(Server, "connection.rwnd_limited", "", 0.93)
         .per_s(Server, "connection.waiting", "", |p| p.n * 0.75)
@@ -189,11 +194,12 @@ pub const PLANTED: &[Planted] = &[
             .per_s(Server, "medium.deferrals", "ethernet10", |p| p.x * 0.2)
             .per_s(Server, "connection.rtt", "", |p| p.r_us * 0.4)
     }),
-    p("network-loss", "three segments in a hundred are lost", || {
+    p("network-loss", "a policer drops three segments in a hundred of a high rate", || {
+        let high = |p: &super::Point| if p.x >= 0.5 * p.capacity { p.x } else { 0.0 };
         PlantedRun::new(3000.0, 2000.0)
-            .per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.07)
-            .per_s(Server, "tcp.timeouts", "", |p| p.x * 0.01)
-            .per_s(Server, "connection.retrans", "", |p| p.x * 0.14 / p.n)
+            .per_s(Server, "tcp.retrans_segs", "", move |p| high(p) * 0.07)
+            .per_s(Server, "tcp.timeouts", "", move |p| high(p) * 0.01)
+            .per_s(Server, "connection.retrans", "", move |p| high(p) * 0.14 / p.n)
     }),
     p("tcp-window", "64 KiB a round trip of 100 ms", held_by_a_window),
     p("accept-queue", "a backlog of 4, accepted in batches every 50 ms", || {

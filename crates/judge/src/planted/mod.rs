@@ -33,7 +33,7 @@ mod written_back;
 
 pub use cases::PLANTED;
 #[cfg(test)]
-pub(crate) use cases::held_by_a_window;
+pub(crate) use cases::{held_by_a_window, windows_up_to};
 #[cfg(test)]
 pub(crate) use cases::{refuses_beyond_500, refuses_beyond_500_after};
 pub use planted_run::{PlantedRun, Point, Who};

@@ -148,9 +148,10 @@ fn unseen_queue() -> Run {
 
 /// Makes a run with lost packets and with a full listen queue.
 pub(crate) fn loses_beside_a_full_queue() -> Run {
+    let high = |p: &Point| if p.x >= 0.5 * p.capacity { p.x } else { 0.0 };
     PlantedRun::new(3000.0, 2000.0)
-        .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
-        .per_s(Who::Server, "connection.retrans", "", |p| p.x * 0.4 / p.n)
+        .per_s(Who::Server, "tcp.retrans_segs", "", move |p| high(p) * 0.2)
+        .per_s(Who::Server, "connection.retrans", "", move |p| high(p) * 0.4 / p.n)
         .level(Who::Server, "listen.queue", "0.0.0.0:8080", 5.0)
         .level(Who::Server, "listen.limit", "0.0.0.0:8080", 4.0)
         .run()

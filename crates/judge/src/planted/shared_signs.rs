@@ -101,7 +101,7 @@ pub(super) const SHARED: &[Shared] = &[
                 .per_s(Server, "tcp.lost_retransmits", "", |_| 9.0)
                 .per_s(Server, "connection.retrans", "", |p| 1.0 / p.n)
         },
-        ours: |run| run.per_s(Server, "connection.retrans", "", |p| p.x * 0.2 / p.n),
+        ours: |run| run.per_s(Server, "connection.retrans", "", |p| if p.n > 2.0 { p.x * 0.2 / p.n } else { 0.0 }),
     },
     Shared {
         rule: "network-loss",
@@ -112,7 +112,10 @@ pub(super) const SHARED: &[Shared] = &[
             let run = limited().shared().per_s(Server, "tcp.retrans_segs", "", |p| p.x * 0.3);
             drops.into_iter().fold(run, |run, id| run.per_s(Server, id, "lo", |_| 400.0))
         },
-        ours: |run| run.change(|t, _| t.latency_us.max = 240_000.0),
+        ours: |run| {
+            let grows = |p: &super::Point| if p.n > 2.0 { p.x * 0.3 } else { 0.0 };
+            run.per_s(Server, "tcp.retrans_segs", "", grows).change(|t, _| t.latency_us.max = 240_000.0)
+        },
     },
     Shared {
         rule: "network-loss",

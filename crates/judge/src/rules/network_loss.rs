@@ -2,17 +2,17 @@
 
 use run::{FigureUnit, Intensity, Trial};
 
+use super::retransmissions::{again, caps_no_rate, growth, of_own_connections, pipeline};
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::evidence::measured;
-use crate::number::{counted, duration, figure, percent, rate, ratio};
+use crate::number::{counted, duration, figure, percent, rate};
 use crate::objective::holds;
 use crate::overflow::{Overflow, slow_share};
 use crate::signals::Signal;
-use crate::single::{clients, keeps_up, sides_of};
+use crate::single::{keeps_up, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
     AGAIN_PER_OVERFLOW, FEW_DROPS, FRAMES_COUNT, INDIRECT, LOST, LOST_MUCH, RETRANSMISSION_US, TWO_SIGNS, WEAK_SIGN,
-    WIDE,
 };
 use crate::view::View;
 use crate::{Facts, facts, server_queue};
@@ -46,7 +46,9 @@ pub(super) const RULE: Rule = Rule {
               them; loadline does not count those as network loss. On loopback only packets dropped by an interface count. \
               SYNs that the client retransmits although the accept queue was never full are lost on the way, for example \
               by a firewall that limits new connections, also on loopback. If the link is full, loss is a symptom: frames \
-              dropped by the medium's own queue count for that link.",
+              dropped by the medium's own queue count for that link. A lost segment delays one connection, so losses that \
+              are as frequent under light loads do not stop throughput from growing, unless workers wait until their answers \
+              are sent.",
     ..PLAIN
 };
 
@@ -108,6 +110,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if let Some(queue) = server_queue::past_the_network(facts) {
         return Verdict::RuledOut(format!("{text}, but these requests had passed the network: {}", queue.text));
     }
+    let growth = growth(facts, &view);
+    if let Some(why) = growth.as_ref().and_then(caps_no_rate) {
+        return Verdict::RuledOut(format!("{text}, but {why}"));
+    }
     let mut evidence =
         vec![measured(&view, ("tcp.retrans_segs", ""), (lost, FigureUnit::Plain), Some(LOST * sent), text)];
     for id in ["tcp.timeouts", "tcp.lost_retransmits"].iter().chain(DROPS).copied() {
@@ -124,7 +130,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         }
     }
     Verdict::Binds {
-        confidence: signal(lost, sent).chance()
+        confidence: growth.map_or(1.0, |growth| growth.chance()).min(signal(lost, sent).chance())
             * if share >= LOST_MUCH || evidence.len() > 1 { TWO_SIGNS } else { INDIRECT },
         sentence: format!("the network loses packets: {} of the segments were retransmitted", percent(share)),
         evidence,
@@ -135,11 +141,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// affect this load.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
-    // The counters of a connection vanish when the connection ends, so only lasting connections show all their
-    // retransmissions.
-    let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
-    let again = view.whole_trial("connection.retrans").filter(|_| lasting);
-    let Some(again) = again.map(|each| each * clients(trial)) else {
+    let Some(again) = of_own_connections(facts, view) else {
         let times = trial.latency_us;
         // If even the median answer takes as long as the retransmission timer, a long answer is no sign of a
         // retransmission.
@@ -155,11 +157,7 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     };
     // Without pipelining, each answer needs at least one segment. With pipelining, one segment may carry several
     // answers.
-    let pipeline = match trial.intensity {
-        Intensity::Closed { pipeline, .. } | Intensity::Open { pipeline, .. } => f64::from(pipeline.max(1)),
-        Intensity::SClients { .. } => 1.0,
-    };
-    let least = LOST * trial.tally.completed as f64 / pipeline;
+    let least = LOST * trial.tally.completed as f64 / pipeline(trial);
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
@@ -201,22 +199,10 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     (kept && keeps_up(trial)).then_some(trial.rates.completed_rate)
 }
 
-/// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. Segments
-/// of the whole trial are counted, because the measured window may be shorter than the retransmission timer.
-fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
-    let count = |view: View<'_>| {
-        let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);
-        let lost = (view.whole_trial("tcp.retrans_segs")? - syn).max(0.0);
-        let sent = view.whole_trial("tcp.out_segs")? + lost;
-        ratio(lost, sent).map(|_| (lost, sent))
-    };
-    sides_of(trial).into_iter().filter_map(|v| count(v).map(|(lost, sent)| (v, lost, sent))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planted::{PlantedRun, Who};
+    use crate::planted::{PlantedRun, Point, Who};
 
     fn verdict(completed_share: f64) -> Verdict {
         let planted_run = PlantedRun::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
@@ -227,14 +213,35 @@ mod tests {
         judge(&Facts::of(&run))
     }
 
-    /// Adds retransmissions to a run: for seven of a hundred requests, on the host and on the load's own connections.
+    /// Adds retransmissions to a run: for seven of a hundred requests, on the host and on the load's own connections. A
+    /// policer drops them from half of the highest rate on.
     fn losing(planted_run: PlantedRun) -> PlantedRun {
-        planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
+        losing_from(planted_run, 0.5)
+    }
+
+    /// Adds retransmissions to a run like [`losing`], from this share of the highest rate on.
+    fn losing_from(planted_run: PlantedRun, from: f64) -> PlantedRun {
+        let dropped = move |p: &Point| if p.x >= from * p.capacity { p.x * 0.07 } else { 0.0 };
+        planted_run.per_s(Who::Server, "tcp.retrans_segs", "", dropped).per_s(
             Who::Server,
             "connection.retrans",
             "",
-            |p| p.x * 0.14 / p.n,
+            move |p| 2.0 * dropped(p) / p.n,
         )
+    }
+
+    /// An asynchronous server has eight connections to a database. Clients reach it over Wi-Fi, which loses as many
+    /// segments with one client as with 128.
+    #[test]
+    fn losses_that_do_not_grow_with_the_load_do_not_limit_the_rate() {
+        let pool = |from: f64| losing_from(PlantedRun::new(4000.0, 2000.0), from).verdict();
+        let (wireless, policer) = (pool(0.0), pool(0.6));
+        assert_ne!(wireless.id, "network-loss", "{wireless:#?}");
+        let why = wireless.ruled_out.iter().find(|out| out.id == "network-loss").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("delays one connection")), "{why:?}");
+        assert!(policer.id == "network-loss" && policer.confidence >= 0.8, "{policer:#?}");
+        let grows = losing_from(PlantedRun::new(4000.0, 1e9).rates(&[]), 0.0).verdict();
+        assert_eq!(grows.id, "network-loss", "losses slow down each connection: {grows:#?}");
     }
 
     /// Figures seen with `python3 -m http.server`. The full accept queue of this server drops connections that the
@@ -291,7 +298,7 @@ mod tests {
     fn answers_faster_than_the_retransmission_timer_lost_no_segment() {
         let longest = |us: f64| {
             PlantedRun::new(3000.0, 2000.0)
-                .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.3)
+                .per_s(Who::Server, "tcp.retrans_segs", "", |p| if p.x >= 0.5 * p.capacity { p.x * 0.3 } else { 0.0 })
                 .change(move |t, _| t.latency_us.max = us)
         };
         assert_ne!(longest(30_000.0).verdict().id, "network-loss");
@@ -328,7 +335,7 @@ mod tests {
     #[test]
     fn requests_that_wait_unread_at_the_server_passed_the_network() {
         let behind_losses = |unsent: f64| {
-            losing(PlantedRun::new(20_000.0, 200.0))
+            losing_from(PlantedRun::new(20_000.0, 200.0), 0.0)
                 .level(Who::Server, "connection.receive_queue", "", 60.0)
                 .per_s(Who::Server, "connection.waiting", "", move |p| unsent * p.n.min(4.0))
                 .change(|t, _| t.measured.tally.bytes_sent = 64 * t.measured.tally.sent)

@@ -16,8 +16,10 @@ use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{duration, figure, percent, positive, ratio};
+use crate::server_queue;
 use crate::signals::Signal;
 use crate::single::sides_of;
+use crate::sweep::Plateau;
 use crate::thresholds::{
     BUFFER_FILLED, FULL_WIDTH, STALLS_SEEN, TRIP_QUEUED, TWO_SIGNS, UNREAD, WEAK_SIGN, WINDOW_FILLED, WINDOW_WAIT,
 };
@@ -42,7 +44,8 @@ pub(super) const RULE: Rule = Rule {
               signs. Data waits behind the bytes in flight for more than half of a request's time, so a larger window would \
               at least halve that time. The sender carries nearly a whole window (or half of its buffer) each round trip. \
               And the kernel saw the sender stall. A round trip of 1.5 times its least means a queue on the way instead. A \
-              receiver that leaves half a window unread is a slow reader instead. Congestion controls that pace, such as \
+              receiver that leaves half a window unread is a slow reader instead. At a plateau, a window counts only if the \
+              server's workers wait for it, because more connections carry more. Congestion controls that pace, such as \
               BBR, hide most stalls, so the kernel's counter alone does not decide.",
     ..PLAIN
 };
@@ -101,7 +104,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         let other = views.get(1 - at.min(1));
         let bytes = sent_per_request(trial, at);
         for limit in LIMITS {
-            match look(limit, view, other, bytes) {
+            let found = look(limit, view, other, bytes);
+            match found.and_then(|found| caps_no_rate(facts, limit, view).map_or(Ok(found), Err)) {
                 Ok(found) => return found,
                 Err(Not::Known(what)) => missing.push(format!("{what} of the {}", view.role)),
                 Err(Not::Limited(share, why)) => {
@@ -167,6 +171,25 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
+/// Returns the reason why a window does not stop throughput from growing. A window delays one connection, so more
+/// connections carry more, until something that they share is full. With more clients at the same rate, the window then
+/// takes a smaller share of a request's time. Returns `None` if workers of the server wait for the window.
+fn caps_no_rate(facts: &Facts<'_>, limit: &Limit, view: &View<'_>) -> Option<Not> {
+    let Plateau::Flat { from, .. } = facts.plateau else { return None };
+    let waits = |crowded: &View<'_>| {
+        let side = sides_of(crowded.trial).into_iter().find(|side| side.role == view.role)?;
+        of_a_request(&side, side.value(limit.standing)?, side.value("connection.sampled")?)
+    };
+    let share = server_queue::share_of_handled(facts, waits).filter(|_| server_queue::adds_connections(facts))?;
+    let why = format!(
+        "with more than {} clients data waited for {} only {} of a request's time, and throughput was the same: more connections carry more",
+        figure(from),
+        limit.words,
+        percent(share)
+    );
+    (share < WINDOW_WAIT).then(|| Not::Limited(view.value(limit.share).unwrap_or(0.0), why))
+}
+
 /// Returns the share of a request's time for which the TCP window or the send buffer blocked the request's connection.
 /// Leaves out connections without a request in flight. If only some connections were sampled, the share is a lower
 /// bound.
@@ -195,7 +218,7 @@ fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Op
 
 #[cfg(test)]
 mod tests {
-    use crate::planted::{PlantedRun, Who, held_by_a_window};
+    use crate::planted::{PlantedRun, Point, Who, held_by_a_window, windows_up_to};
 
     fn verdict(planted_run: &PlantedRun) -> run::Bottleneck {
         let mut run = planted_run.run();
@@ -256,6 +279,24 @@ mod tests {
             let b = verdict(&change(held_by_a_window()));
             assert_ne!(b.id, "tcp-window", "{what}: {b:#?}");
         }
+    }
+
+    /// The answers of a server far away take four windows each. A pool inside of the server limits its rate, or its workers
+    /// send each answer before they read the next request.
+    #[test]
+    fn a_window_of_each_connection_limits_no_rate_unless_workers_wait_for_it() {
+        let sampled = |p: &Point| 0.75 * p.n.min(32.0) * p.n.min(64.0) / p.n;
+        let far = || {
+            let planted = windows_up_to(80.0).per_s(Who::Server, "connection.waiting", "", sampled);
+            planted.change(|t, _| t.measured.tally.bytes_sent = 64 * t.measured.tally.sent)
+        };
+        let pool = verdict(&far());
+        assert_ne!(pool.id, "tcp-window", "{pool:#?}");
+        let why = pool.ruled_out.iter().find(|out| out.id == "tcp-window").map(|out| out.why.as_str());
+        assert!(why.is_some_and(|why| why.contains("more connections carry more")), "{why:?}");
+        let unread = |p: &Point| 64.0 * (p.n - 32.0).max(0.0) / p.n;
+        let workers = verdict(&far().per_s(Who::Server, "connection.receive_queue", "", unread));
+        assert_eq!(workers.id, "tcp-window", "{workers:#?}");
     }
 
     #[test]
