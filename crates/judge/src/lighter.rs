@@ -3,17 +3,23 @@
 //! it polls, compiles, tidies up, or works for other clients. A thread that was full under a much lower load, too, does
 //! not show what limits the rate.
 
+mod load;
+
 use run::{Side, Trial, Window};
 
 use crate::number::{positive, ratio};
-use crate::signals::Signal;
 use crate::single::server_of;
-use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, MUCH_LOWER};
+use crate::thresholds::REACHED;
 use crate::view::{Task, View};
 
+use load::{Load, full, room_by_law};
+
 /// The server's side under lighter loads than in one trial.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct LighterLoads<'a> {
+    /// The server's side of the trial that the lighter loads are compared with.
+    now: View<'a>,
+    /// The server's side of the trials with a clearly lower rate.
     views: Vec<View<'a>>,
     /// Recording of the server's side before any load; absent if there is none.
     rest: Option<View<'a>>,
@@ -22,7 +28,7 @@ pub(crate) struct LighterLoads<'a> {
 }
 
 impl<'a> LighterLoads<'a> {
-    /// Returns the server's side of the `trials` with at most half the rate of `view`, and of `at_rest`, the recordings
+    /// Returns the server's side of the `trials` with a lower rate than `view`, and of `at_rest`, the recordings
     /// before any load. A recording belongs to the server if it contains one of the server's processes. `grows` is true
     /// if throughput still grew with the load, and no load missed the objective.
     pub(crate) fn of(
@@ -33,7 +39,7 @@ impl<'a> LighterLoads<'a> {
     ) -> Self {
         let rate = view.trial.rates.completed_rate;
         let views: Vec<View<'a>> =
-            trials.filter(|t| t.rates.completed_rate <= MUCH_LOWER * rate).filter_map(server_of).collect();
+            trials.filter(|t| t.rates.completed_rate < REACHED * rate).filter_map(server_of).collect();
         let is_server = |side: &&Side| side.processes.iter().any(|process| view.side.processes.contains(process));
         let rest = at_rest.iter().find(is_server).map(|side| View {
             side,
@@ -41,21 +47,25 @@ impl<'a> LighterLoads<'a> {
             span_s: positive(side.recording.span_s(Window::ALL)),
             ..*view
         });
-        Self { views, rest, grows }
+        Self { now: *view, views, rest, grows }
     }
 
     /// Returns the probability that a busy share was not full under lighter loads. `share` returns the busy share of a
-    /// side, if it is known. If throughput still grows, one lighter load with a full share suffices, because a full
-    /// thread cannot double its rate. If throughput stopped growing or a load missed the objective, all lighter loads
-    /// must show a full share, because the first trials of a server that warms up may be slow. The recording before any
-    /// load is used only if no lighter load shows the share: a compiler or a polling thread may be idle before the
-    /// load, and equally busy under every load. Returns `None` if neither a lighter load nor this recording shows the
-    /// share.
+    /// side, if it is known. If throughput still grows, one load of at most half the rate with a full share suffices,
+    /// because a full thread cannot double its rate. If throughput stopped growing or a load missed the objective, the
+    /// first trials of a server that warms up may be slow. Then all these loads must show a full share, or the
+    /// utilization law must show it ([`room_by_law`]). The recording before any load is used only if none of these loads
+    /// shows the share: a compiler or a polling thread may be idle before the load, and equally busy under every load.
+    /// Returns `None` if neither such a load nor this recording shows the share.
     pub(crate) fn had_room(&self, share: impl Fn(&View<'a>) -> Option<f64>) -> Option<f64> {
-        let full = |view: &View<'a>| Some(Signal::new("", share(view)?, (FULL_MIDDLE, FULL_WIDTH)).chance());
-        let loads = self.views.iter().filter_map(full);
-        let loads = if self.grows { loads.reduce(f64::max) } else { loads.reduce(f64::min) };
-        loads.or_else(|| self.rest.as_ref().and_then(full)).map(|full| 1.0 - full)
+        let rate = self.now.trial.rates.completed_rate;
+        let loads = self.views.iter().filter_map(|view| Load::of(view, share(view)?, rate));
+        let loads: Vec<Load<'a>> = loads.collect();
+        let much_lower = loads.iter().filter(|load| load.is_much_lower()).map(|load| load.full);
+        let least = much_lower.reduce(if self.grows { f64::max } else { f64::min });
+        let room = 1.0 - least.or_else(|| Some(full(share(self.rest.as_ref()?)?)))?;
+        let by_law = share(&self.now).filter(|_| !self.grows).map_or(1.0, |share| room_by_law(&loads, share));
+        Some(room.min(by_law))
     }
 
     /// Returns [`LighterLoads::had_room`] of one thread or process.
@@ -156,6 +166,52 @@ mod tests {
         let flat = PlantedRun::new(20_000.0, 200.0).level(Who::Server, "connection.receive_queue", "", 60.0);
         let verdict = judged(rested(beside(flat, |_| 1.0).run(), 0.01));
         assert!(verdict.id == "server-concurrency" && verdict.confidence <= 0.75, "{verdict:#?}");
+    }
+
+    /// Makes a run of a server with a pool of 16 connections to a remote store. A thread of the server uses the share
+    /// `busy` of a CPU.
+    fn pool(busy: impl Fn(&Point) -> f64 + Clone + 'static) -> PlantedRun {
+        let planted = PlantedRun::new(8000.0, 2000.0).steps(&[1, 2, 4, 8, 12, 16, 24, 32, 64]);
+        beside(planted.level(Who::Server, "connection.receive_queue", "", 60.0), busy)
+    }
+
+    /// A thread polls as long as requests come within 1 ms of each other, and sleeps otherwise. With one client it mostly
+    /// sleeps, and at half of the rate it polls all the time. Reactors of Seastar and kernel threads of io_uring do this.
+    #[test]
+    fn a_thread_that_polls_from_half_of_the_rate_on_is_not_the_limit() {
+        let polls = |p: &Point| 1.0 - (-p.x * 4e-3).exp();
+        let clean = judged(pool(polls).run());
+        assert!(clean.id == "server-concurrency" && clean.confidence <= 0.75, "{clean:#?}");
+        let sweep = judged(pool(polls).rates(&[]).run());
+        assert!(sweep.confidence <= 0.6 || sweep.id == "server-concurrency", "{sweep:#?}");
+        let all = uses(PlantedRun::new(8000.0, 2000.0), move |p| 4.0 * polls(p));
+        assert_ne!(judged(all.run()).id, "server-cpu");
+    }
+
+    /// A thread that sends traces is full from 70 % of the rate on, and drops the traces that it cannot send.
+    #[test]
+    fn a_thread_that_is_full_before_any_request_waits_is_not_the_limit() {
+        let drops = judged(pool(|p| (p.x / p.capacity / 0.7).min(0.985)).run());
+        assert_eq!(drops.id, "server-concurrency", "{drops:#?}");
+        let works = judged(pool(|p| p.x / p.capacity * 0.985).run());
+        assert!(works.id == "server-single-thread" && works.confidence >= 0.9, "{works:#?}");
+    }
+
+    /// An event loop spends up to 1.7 times as much time on a request that comes alone as on one of several that it reads
+    /// at once, as Redis does. At half of the rate it is two thirds busy.
+    #[test]
+    fn an_event_loop_that_handles_several_requests_at_once_under_load_is_the_limit() {
+        let batches = |p: &Point| (p.x / p.capacity * (1.7 - 0.7 * p.x / p.capacity)).min(0.99);
+        let redis = judged(beside(PlantedRun::new(500.0, 8000.0), batches).run());
+        assert!(redis.id == "server-single-thread" && redis.confidence >= 0.9, "{redis:#?}");
+    }
+
+    /// The just-in-time compiler makes the server faster during the sweep.
+    #[test]
+    fn a_thread_that_was_full_only_while_the_server_warmed_up_is_the_limit() {
+        let warms_up = |p: &Point| if p.n == 2.0 { 0.97 } else { p.x / p.capacity * 0.985 };
+        let warm = judged(pool(warms_up).run());
+        assert!(warm.id == "server-single-thread" && warm.confidence >= 0.9, "{warm:#?}");
     }
 
     #[test]

@@ -297,5 +297,5 @@ fn work_in_the_background_of_an_upstream_is_not_what_the_server_waits_for() {
         crate::judge(&mut run);
         run.findings.bottleneck.waits_for
     };
-    assert!(waits_for(32.0).is_none() && waits_for(2.0).is_some());
+    assert!(waits_for(32.0).is_none() && waits_for(4.0).is_some());
 }
