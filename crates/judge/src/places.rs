@@ -278,13 +278,25 @@ fn connections(view: &View<'_>) -> Vec<Connections> {
         let count = side.recording.over(column, view.window).value().and_then(positive)?.round();
         // No request waits for a connection of a pool with unused connections.
         let busy = side.recording.reading("behind.busy", &b.address, view.window).value();
-        busy.is_none_or(|busy| busy >= BUSY * count).then_some(())?;
+        busy.is_none_or(|busy| busy >= BUSY * count && may_hold_requests(view, &b.address, busy, count))
+            .then_some(())?;
         let answers = b.processes.first().map_or("", |name| program(name));
         let peer = format!("{answers} {}", b.address).trim_start().to_string();
         let counted = (b.depth, Counted { what: CONNECTIONS.into(), count, of: holder(&b.from), peer });
         Some(Connections { counted, program: answers.into(), is_busy: busy.is_some() })
     };
     side.behind.iter().filter_map(counted).collect()
+}
+
+/// Returns false if a reply on the connections to an upstream takes longer than the slowest request of the load. No
+/// request waits for such a reply: the server polls for news (long polling) or waits for messages of a queue. By
+/// Little's law, a reply takes the mean number of awaited replies, `busy`, divided by the rate of the requests to the
+/// upstream. Each of the `count` connections may await a reply to a request from before the window.
+fn may_hold_requests(view: &View<'_>, address: &str, busy: f64, count: f64) -> bool {
+    let sent = view.side.recording.reading("behind.data_out", address, view.window).value();
+    let reply_s = sent.zip(view.span_s).map(|(sent, span_s)| busy * span_s / (sent + count));
+    let slowest_s = positive(view.trial.latency_us.max).map(|us| us / 1e6);
+    reply_s.zip(slowest_s).is_none_or(|(reply_s, slowest_s)| reply_s <= slowest_s)
 }
 
 #[cfg(test)]

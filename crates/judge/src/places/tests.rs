@@ -98,6 +98,29 @@ fn workers_that_pass_all_requests_on_are_no_workers_for_one_request() {
     assert!(workers.sentence.contains("srv has 4 children") && workers.confidence >= 0.7, "{workers:#?}");
 }
 
+/// The requests of a Java server take turns under a lock. One connection of the server always awaits the reply to a long
+/// poll for new settings.
+#[test]
+fn a_connection_on_which_the_server_polls_for_news_is_no_pool() {
+    let with_poll = |sent: fn(f64) -> f64| {
+        PlantedRun::new(2000.0, 500.0)
+            .rates(&[])
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .level(Who::Server, "behind.connections", "10.0.0.7:8848", 1.0)
+            .level(Who::Server, "behind.busy", "10.0.0.7:8848", 1.0)
+            .per_s(Who::Server, "behind.data_out", "10.0.0.7:8848", move |p| sent(p.x))
+            .change(|trial, _| {
+                let upstream = Upstream { address: "10.0.0.7:8848".into(), depth: 1, ..Upstream::default() };
+                trial.server.iter_mut().for_each(|side| side.behind = vec![upstream.clone()]);
+            })
+            .verdict()
+    };
+    let (poll, pool) = (with_poll(|_| 0.0), with_poll(|x| x));
+    assert!(poll.id == "server-concurrency" && poll.counted.is_empty(), "{poll:#?}");
+    assert!(!poll.advice.iter().any(|advice| advice.contains("8848")), "{poll:#?}");
+    assert!(pool.advice[0].contains("Raise the number of connections from srv to 10.0.0.7:8848 (now 1)"), "{pool:#?}");
+}
+
 #[test]
 fn a_pool_with_busy_connections_is_named_instead_of_the_database_s_children() {
     // Makes a database that has one child process for each of three connections.
