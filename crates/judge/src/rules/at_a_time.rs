@@ -39,10 +39,10 @@ pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
 }
 
 /// Returns advice on a server that may refuse requests because its queue is full: a next step that shows whether too
-/// few workers or a rate limit is the cause. Returns `None` if no queue was seen, or if the status of the refusals
-/// names a rate limit.
+/// few workers or a rate limit is the cause. Returns `None` if no queue was seen. A queue also counts if the status of the
+/// refusals names a limit (429): inference servers and search engines use it for a full queue.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
-    let refuses = facts.loaded().any(|trial| refused(trial) >= REFUSED) && !facts.refusals.is_named;
+    let refuses = facts.loaded().any(|trial| refused(trial) >= REFUSED);
     let number = queue(facts).filter(|_| refuses).map(|_| number(facts))?;
     Some(format!(
         "Add workers{number}, or connections to an upstream, and measure again. If the rate grows, their number is the \
@@ -114,9 +114,9 @@ mod tests {
     use run::{Trial, TrialKind};
 
     /// Makes a run of a server that answers 200 requests per second, holds at most 24 requests, and refuses all further
-    /// requests with status 503. `r1_us` is the response time of one client.
-    fn refuses_beyond_24(r1_us: f64) -> PlantedRun {
-        let refuse = |t: &mut Trial, p: &Point| {
+    /// requests with status `status`. `r1_us` is the response time of one client.
+    fn refuses_beyond_24(r1_us: f64, status: &'static str) -> PlantedRun {
+        let refuse = move |t: &mut Trial, p: &Point| {
             let is_closed = t.kind == TrialKind::Sweep;
             let refused = if is_closed { (p.n - 24.0).max(0.0) * 125.0 } else { (p.offered - 200.0).max(0.0) };
             let held = if is_closed { p.n.min(24.0) } else { 18.0 };
@@ -124,7 +124,7 @@ mod tests {
                 (t.rates.completed_rate, t.rates.goodput) = (200.0 + refused, 200.0);
                 (t.measured.tally.completed, t.measured.tally.unexpected_status) =
                     (400 + (2.0 * refused) as u64, (2.0 * refused) as u64);
-                t.measured.tally.unexpected_statuses = [("503".into(), (2.0 * refused) as u64)].into();
+                t.measured.tally.unexpected_statuses = [(status.into(), (2.0 * refused) as u64)].into();
                 t.latency_us.mean = held / 200.0 * 1e6;
             }
         };
@@ -136,15 +136,22 @@ mod tests {
     /// of loadline said "limits the rate on purpose, 95 %" about such a server with four workers.
     #[test]
     fn workers_with_a_bounded_queue_may_refuse_what_the_queue_cannot_hold() {
-        let b = refuses_beyond_24(20_000.0).verdict();
-        assert!(b.id == "server-rate-limit" && b.confidence <= 0.5, "{b:#?}");
-        assert!(b.sentence.contains("about 4 requests at a time") && b.sentence.contains("and a full queue"), "{b:#?}");
-        assert!(b.evidence.iter().any(|e| e.text.contains("requests wait before any is refused")), "{b:#?}");
-        assert!(
-            b.advice.len() == 1 && b.advice[0].contains("Add workers (they handle about 4 requests at a time)"),
-            "{:?}",
-            b.advice
-        );
+        for status in ["503", "429"] {
+            let b = refuses_beyond_24(20_000.0, status).verdict();
+            assert!(b.id == "server-rate-limit" && b.confidence <= 0.5, "{b:#?}");
+            assert!(
+                b.sentence.contains("about 4 requests at a time") && b.sentence.contains("and a full queue"),
+                "{b:#?}"
+            );
+            assert!(b.evidence.iter().any(|e| e.text.contains("requests wait before any is refused")), "{b:#?}");
+            assert!(
+                b.advice.len() == 1 && b.advice[0].contains("Add workers (they handle about 4 requests at a time)"),
+                "{:?}",
+                b.advice
+            );
+        }
+        let limit = refuses_beyond_24(5000.0, "429").change(quick_below_190).verdict();
+        assert!(limit.id == "server-rate-limit" && limit.confidence >= 0.9, "{limit:#?}");
     }
 
     /// Makes the answers quick at an offered rate below 190/s.
@@ -159,7 +166,7 @@ mod tests {
     /// belongs to a rate limit.
     #[test]
     fn a_rate_limit_with_a_queue_of_its_own_stays_a_rate_limit() {
-        let b = refuses_beyond_24(5000.0).change(quick_below_190).verdict();
+        let b = refuses_beyond_24(5000.0, "503").change(quick_below_190).verdict();
         assert!(b.id == "server-rate-limit" && b.confidence >= 0.9 && b.sentence.contains("on purpose"), "{b:#?}");
     }
 
@@ -167,7 +174,7 @@ mod tests {
     /// rate do not show a rate limit.
     #[test]
     fn unread_requests_leave_the_queue_of_a_rate_limit_open() {
-        let b = refuses_beyond_24(5000.0)
+        let b = refuses_beyond_24(5000.0, "503")
             .level(Who::Server, "connection.receive_queue", "", 60.0)
             .change(quick_below_190)
             .verdict();
