@@ -5,6 +5,7 @@ use run::Counted;
 
 use crate::Facts;
 use crate::places::{self, Places};
+use crate::process_locks::OneCpuEach;
 use crate::serial;
 
 /// Findings about the number of requests that a server handles at a time.
@@ -24,10 +25,11 @@ impl Inside {
         let serial = serial::is_serial(facts, places.as_ref());
         let counted: Vec<Counted> = places.iter().flat_map(Places::matching).cloned().collect();
         let many = places.as_ref().and_then(|p| Some(places::advice_too_many(p.too_many()?, p.places)));
+        let more_processes = OneCpuEach::of(facts).map(|each| each.advice());
         let advice = match (serial, counted.is_empty()) {
             (true, _) => Some(crate::serial_words::ADVICE.map(str::to_string).into()),
-            (_, false) => Some(counted.iter().map(places::advice).collect()),
-            _ => many.map(|many| vec![many]),
+            (_, false) => Some(counted.iter().map(places::advice).chain(more_processes).collect()),
+            _ => more_processes.or(many).map(|advice| vec![advice]),
         };
         Self { serial, counted, advice }
     }

@@ -58,6 +58,7 @@ mod own_rate;
 mod phantoms;
 mod places;
 mod principles;
+mod process_locks;
 pub mod prove;
 mod quota;
 mod refusals;

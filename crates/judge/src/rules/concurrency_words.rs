@@ -4,6 +4,7 @@ use super::queue_signs::held_connections;
 use crate::Facts;
 use crate::number::{duration, figure, percent, rate};
 use crate::places::{self, Places};
+use crate::process_locks::OneCpuEach;
 use crate::serial;
 use crate::server_queue;
 use crate::single::r1_us;
@@ -68,5 +69,6 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
     let others = busy.map_or(others.to_string(), |busy| format!("the others wait while {busy}"));
     let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));
     let number = places::requests(places.places);
-    format!("the server handles only about {number} at a time, {} each{counted}; {others}", duration(r1))
+    let each = OneCpuEach::of(facts).map_or(String::new(), |each| each.words());
+    format!("the server handles only about {number} at a time, {} each{counted}; {others}{each}", duration(r1))
 }
