@@ -5,7 +5,7 @@ use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 
 use crate::number::{finite, positive, ratio};
 use crate::sides::window_of;
-use crate::thresholds::{MAX_STOLEN, WORKS};
+use crate::thresholds::{CHARGED_APART, CPU_WAIT, MAX_STOLEN, WORKS};
 use crate::ticks;
 use stats::average;
 
@@ -90,6 +90,17 @@ pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
 pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
+}
+
+/// Returns true if the processes `busy` share one set of `cpus` CPUs: together they use no more than this set has, and
+/// wait for a CPU for a considerable part of the time. Processes with sets of their own would find a free CPU.
+fn shares_one_set(busy: &[Task], cpus: f64) -> bool {
+    let used: f64 = busy.iter().map(|p| p.busy).sum();
+    let waited: f64 = busy.iter().filter_map(|p| p.wait).sum();
+    busy.len() > 1
+        && used <= (1.0 + CHARGED_APART) * cpus
+        && used + waited > cpus
+        && waited > CPU_WAIT * (used + waited)
 }
 
 impl<'a> View<'a> {
@@ -244,8 +255,8 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
-    /// number of CPUs per process is known, adds these numbers up, as if the processes used different CPUs. If the
-    /// number of online CPUs is unknown, too, returns the largest number that a single process may use.
+    /// number of CPUs per process is known, adds these numbers up, as if the processes used different CPUs, unless the
+    /// processes share one set of CPUs ([`shares_one_set`]). If the number of online CPUs is unknown, too, returns the largest number that a single process may use.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -253,6 +264,9 @@ impl<'a> View<'a> {
             return Some(online.map_or(bits, |o| bits.min(o)));
         }
         let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max);
+        if let Some(one) = widest.filter(|one| shares_one_set(busy, *one)) {
+            return Some(one);
+        }
         let together: f64 = busy.iter().filter_map(|p| p.allowed).sum();
         match (widest, online) {
             (Some(_), Some(o)) => Some(together.min(o)),

@@ -41,6 +41,7 @@ mod streams;
 mod tcp_delayed_ack;
 mod tcp_window;
 mod unknown;
+mod withheld;
 
 pub use delaying_limit::may_delay;
 pub(crate) use network_medium::{carried, is_full_link, medium_bytes, medium_use, ways};

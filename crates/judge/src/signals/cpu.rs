@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use run::{Caveat, Instances};
 
 use super::full::{full, full_thread};
+use super::ready::ReadyThreads;
 use super::{Signal, chance, spread};
 use crate::Facts;
 use crate::chain::Chain;
@@ -14,8 +15,8 @@ use crate::number::{positive, ratio};
 use crate::single::{clients, good, server_of};
 use crate::sweep::Plateau;
 use crate::thresholds::{
-    CLOSE, CPU_WAIT, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE,
-    ONE_THREAD, QUEUE_SAYS, QUEUE_SHARE, STILL_GROWS, SUREST, WORKS,
+    CLOSE, FULL_MIDDLE, FULL_WIDTH, HALF_BUSY, HINT, LIKELY, MAX_STOLEN, MOSTLY_RUNS, ONE_LOAD, ONE_PLACE, ONE_THREAD,
+    QUEUE_SAYS, QUEUE_SHARE, STILL_GROWS, SUREST,
 };
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
@@ -278,12 +279,8 @@ impl<'a> ServerCpu<'a> {
     /// Returns the probability that the server lacks CPU time. The server's threads are always ready to run but often
     /// do not get a CPU, because all programs together fill the CPUs.
     pub(crate) fn starved(&self) -> f64 {
-        let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
-        let n = working.len() as f64;
-        let wants = working.iter().map(|t| t.wants()).sum::<f64>() / n;
-        let unmet = working.iter().filter_map(|t| t.wait).sum::<f64>() / (n * wants);
-        let wants = full("", self.view.given(), wants).log_odds() + self.shift;
-        self.busy_in_each * self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
+        let lack = ReadyThreads::of(&self.workers).lack_cpus(self.view.given(), self.shift);
+        self.busy_in_each * self.filled() * lack
     }
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is

@@ -1,0 +1,117 @@
+//! CPU time that something withholds from the server's threads while its CPUs are not full: a quota or a set of CPUs
+//! that loadline could not read.
+
+use super::rule::{Verdict, cannot_say};
+use crate::evidence::throttled;
+use crate::number::percent;
+use crate::signals::ready::ReadyThreads;
+use crate::thresholds::LIKELY;
+use crate::view::View;
+
+/// Returns a verdict that names no cause, if the working threads lack CPUs. The caller has seen that the server's CPUs
+/// are not full. A CPU quota or a CPU set that loadline could not read then withholds CPU time from the threads.
+pub(super) fn lacks_cpus(view: &View<'_>) -> Option<Verdict> {
+    let threads = ReadyThreads::of(&view.workers());
+    if threads.lack_cpus(view.given(), 0.0) < LIKELY {
+        return None;
+    }
+    let waited = threads.wants * threads.unmet;
+    let text = format!(
+        "the server's working threads ran {} and waited for a CPU {} of the time, so they wait neither for a lock nor for \
+         a worker",
+        percent(threads.wants - waited),
+        percent(waited)
+    );
+    Some(match throttled(view) {
+        Some(_) => Verdict::RuledOut(text),
+        None => cannot_say(format!(
+            "{text}: a CPU quota or a CPU set withholds CPU time, and loadline cannot read it \
+             (cgroup.cpu_throttled_periods, process.cpu_mask)"
+        )),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::planted::{PlantedRun, Point, Who};
+    use run::Bottleneck;
+
+    /// Makes a run of a server with `threads` equal threads on four CPUs. At the highest rate, each thread runs for the
+    /// share `ran` of the time and waits for a CPU for the share `waited`.
+    fn threads(threads: u32, ran: f64, waited: f64) -> PlantedRun {
+        let busy = |share: f64| move |p: &Point| p.x / p.capacity * share * 1e6;
+        let used = ran * f64::from(threads);
+        let mut planted = PlantedRun::new(4000.0, 250.0)
+            .none(Who::Server, "thread.cpu")
+            .none(Who::Server, "cgroup.cpu_periods")
+            .none(Who::Server, "cgroup.cpu_throttled_periods")
+            .level(Who::Server, "connection.receive_queue", "", 60.0)
+            .per_s(Who::Server, "cpu.user", "total", busy(used))
+            .per_s(Who::Server, "cpu.idle", "total", move |p| 3.9e6 - busy(used)(p))
+            .per_s(Who::Server, "process.cpu", "srv:100", busy(used));
+        for tid in 101..101 + threads {
+            let name = format!("srv:100/{tid}");
+            planted = planted.per_s(Who::Server, "thread.cpu", &name, busy(ran)).per_s(
+                Who::Server,
+                "thread.run_delay",
+                &name,
+                busy(waited),
+            );
+        }
+        planted
+    }
+
+    fn has_missing_quota(verdict: &Bottleneck) -> bool {
+        verdict.missing.iter().any(|line| line.contains("cgroup.cpu_throttled_periods"))
+    }
+
+    /// loadline runs beside a Node.js server in a debug container, and cannot read the quota of half a CPU of the
+    /// server's own container. An earlier version of loadline said "look for a lock", with 90 %.
+    #[test]
+    fn threads_that_are_ready_and_get_no_cpu_wait_for_no_lock() {
+        for (n, ran) in [(1, 0.5), (8, 0.25)] {
+            let verdict = threads(n, ran, 0.99 - ran).verdict();
+            assert!(verdict.confidence < 0.7 && has_missing_quota(&verdict), "{n}: {verdict:#?}");
+            assert!(!verdict.advice.iter().any(|a| a.contains("lock") || a.contains("workers")), "{verdict:#?}");
+        }
+    }
+
+    /// A server whose eight threads take turns at a lock sleeps while it waits, so a few workers stay its limit.
+    #[test]
+    fn threads_that_seldom_wait_for_a_cpu_may_wait_for_a_lock() {
+        let verdict = threads(8, 0.1, 0.02).verdict();
+        assert!(verdict.id == "server-concurrency" && verdict.confidence >= 0.8, "{verdict:#?}");
+    }
+
+    /// Sixteen workers share four CPUs above CPU 51, whose mask loadline cannot read. Their numbers of allowed CPUs
+    /// would add up to all 64 CPUs of the host.
+    #[test]
+    fn workers_that_share_a_set_of_cpus_fill_it() {
+        let shared = |waited: f64| {
+            let busy = |share: f64| move |p: &Point| p.x / p.capacity * share * 1e6;
+            let mut planted = PlantedRun::new(4000.0, 1000.0)
+                .none(Who::Server, "thread.cpu")
+                .none(Who::Server, "process.cpu")
+                .none(Who::Server, "process.cpus_allowed")
+                .level(Who::Server, "cpu.online", "", 64.0)
+                .level(Who::Server, "connection.receive_queue", "", 60.0)
+                .per_s(Who::Server, "cpu.user", "total", busy(4.0))
+                .per_s(Who::Server, "cpu.idle", "total", move |p| 63.9e6 - busy(4.0)(p));
+            for pid in 201..217 {
+                let (process, thread) = (format!("srv:{pid}"), format!("srv:{pid}/{pid}"));
+                let named = process.clone();
+                planted = planted
+                    .level(Who::Server, "process.cpus_allowed", &process, 4.0)
+                    .per_s(Who::Server, "process.cpu", &process, busy(0.249))
+                    .per_s(Who::Server, "process.run_delay", &process, busy(waited))
+                    .per_s(Who::Server, "thread.cpu", &thread, busy(0.249))
+                    .per_s(Who::Server, "thread.run_delay", &thread, busy(waited))
+                    .change(move |t, _| t.server.iter_mut().for_each(|s| s.processes.push(named.clone())));
+            }
+            planted.verdict()
+        };
+        let (full, apart) = (shared(0.74), shared(0.005));
+        assert!(full.id == "server-cpu" && full.confidence >= 0.9, "{full:#?}");
+        assert_ne!(apart.id, "server-cpu", "workers that never wait have CPUs of their own: {apart:#?}");
+    }
+}

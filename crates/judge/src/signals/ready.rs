@@ -1,0 +1,32 @@
+//! Threads of a server that are ready to run but wait for a CPU. A thread that runs or waits for a CPU all the time waits
+//! for nothing else: neither for a lock, nor for a request, nor for an upstream.
+
+use super::chance;
+use super::full::full;
+use crate::thresholds::{CPU_WAIT, FULL_WIDTH, WORKS};
+use crate::view::Task;
+
+/// Mean times of the working threads, each a share of the time of one thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ReadyThreads {
+    /// Share of the time for which a working thread ran or waited for a CPU.
+    pub(crate) wants: f64,
+    /// Part of `wants` for which the thread waited.
+    pub(crate) unmet: f64,
+}
+
+impl ReadyThreads {
+    /// Returns the mean times of the threads that work: those that use at least 5 % of a CPU.
+    pub(crate) fn of(workers: &[Task]) -> Self {
+        let working = || workers.iter().filter(|task| task.busy >= WORKS);
+        let n = working().count() as f64;
+        let wants = working().map(Task::wants).sum::<f64>() / n;
+        Self { wants, unmet: working().filter_map(|task| task.wait).sum::<f64>() / (n * wants) }
+    }
+
+    /// Returns the probability that the threads are always ready to run, but often do not get a CPU. `given` is the share
+    /// of the time for which the hypervisor gave the CPUs to this machine, and `shift` the log odds of further evidence.
+    pub(crate) fn lack_cpus(&self, given: f64, shift: f64) -> f64 {
+        chance(full("", given, self.wants).log_odds() + shift) * chance((self.unmet - CPU_WAIT) / FULL_WIDTH)
+    }
+}
