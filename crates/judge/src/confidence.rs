@@ -6,14 +6,17 @@ use run::{Bottleneck, Caveat, Certainty};
 
 use crate::Facts;
 use crate::rules::RULES;
-use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
+use crate::signals::cpu::fullness;
+use crate::single::{good, highest_rate, server_of};
+use crate::sweep::Plateau;
+use crate::thresholds::{ASKED_FOR_MORE, CONTRADICTED, DISTURBED, LIKELY, OTHERS_COST, SURE, UNDECIDED};
 
 /// Function that checks one circumstance of a run and returns the caveat of this circumstance, if the circumstance
 /// applies.
 type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 
 /// Circumstances that weaken every verdict.
-const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
+const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs, outdone_sweep];
 
 /// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
@@ -39,6 +42,20 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     let share = taken / online;
     let most = (SURE - OTHERS_COST * share * share).max(DISTURBED);
     Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
+}
+
+/// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. What is full at the
+/// plateau then has another demand per request, or is not the limit. CPUs and threads that the open loop filled, too,
+/// stay the limit.
+fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
+    let swept = highest_rate(facts.sweep.iter().copied());
+    let more = facts.search.iter().copied().filter(|trial| good(trial) >= ASKED_FOR_MORE * swept);
+    let fastest = more.max_by(|a, b| good(a).total_cmp(&good(b)))?;
+    let is_of_work = RULES.iter().any(|rule| rule.id == verdict.id && rule.is_of_work);
+    let is_full = server_of(fastest).and_then(|server| fullness(&server)).is_some_and(|full| full >= LIKELY);
+    let is_refuted = matches!(facts.plateau, Plateau::Flat { .. }) && !(is_of_work && is_full);
+    let words = "; less sure because an open loop completed more than the sweep".into();
+    is_refuted.then_some(Caveat { most: UNDECIDED, words, always_told: false })
 }
 
 /// Lowers the confidence of a verdict because of the circumstances of its run. Keeps two kinds of caveats for [`tell`]:

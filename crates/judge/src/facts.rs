@@ -5,11 +5,11 @@ use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, Wait
 use crate::capacity::neighbours::UsualShare;
 use crate::failed_stretch::FailedStretch;
 use crate::lighter::LighterLoads;
-use crate::number::positive;
+use crate::number::{positive, rate};
 use crate::objective::{breach, holds, limits};
 use crate::refusals::Refusals;
 use crate::single::{clients, closed, good, good_bytes, highest_rate, keeps_up, server_of, several_sizes, sides_of};
-use crate::sweep::{Plateau, lightest, plateau, sweep, top};
+use crate::sweep::{Plateau, is_outdone, is_outgrown, lightest, plateau, plateau_of_open_loops, sweep, top};
 use crate::thresholds::{OTHERS_USE, REACHED};
 use crate::view::View;
 
@@ -22,6 +22,8 @@ pub struct Facts<'a> {
     pub limits: Limits,
     /// Closed-loop steps in which a request completed, by rising number of clients.
     pub sweep: Vec<&'a Trial>,
+    /// Steps of a sweep that an open loop later exceeded by far ([`is_outgrown`]); `sweep` leaves these steps out.
+    pub(crate) outgrown: Vec<&'a Trial>,
     /// Open-loop steps in which a request completed, by rising offered rate. Loads beyond the capacity are included.
     /// Steps whose load had too few connections are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
@@ -106,8 +108,9 @@ impl<'a> Facts<'a> {
             }
         }
         search.sort_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
+        let failing = failing(&search, lightest(&sweep), &limits);
+        let (outgrown, sweep) = if is_outgrown(&sweep, &search) { (sweep, Vec::new()) } else { (Vec::new(), sweep) };
         let unloaded = lightest(&sweep);
-        let failing = failing(&search, unloaded, &limits);
         let alone = || match several_sizes(run) {
             true => alive().max_by(|a, b| good_bytes(a).total_cmp(&good_bytes(b))),
             false if alive().all(|t| t.kind == TrialKind::Experiment) => {
@@ -117,7 +120,10 @@ impl<'a> Facts<'a> {
             false => alive().max_by(|a, b| good(a).total_cmp(&good(b))),
         };
         let decisive = top(&sweep).first().copied().or_else(alone);
-        let plateau = plateau(&sweep, &search, decisive);
+        let plateau = match outgrown.is_empty() {
+            true => plateau(&sweep, &search, decisive),
+            false => plateau_of_open_loops(&search),
+        };
         let grows = plateau == Plateau::Grows && failing.is_none();
         let lighter = |view: &View<'a>| LighterLoads::of(view, loaded(&sweep, &search, decisive), &run.at_rest, grows);
         let is_flat = matches!(plateau, Plateau::Flat { .. });
@@ -126,12 +132,14 @@ impl<'a> Facts<'a> {
         let upstreams = crate::upstreams::loads(&sweep, decisive, lighter, course);
         let (upstreams, upstream_chances) = upstreams.into_iter().unzip();
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
-        let waits = crate::waits::of_run(run);
+        let is_light = |t: &Trial| is_outdone(t, loaded(&sweep, &search, decisive));
+        let waits = crate::waits::of_run(run, is_light);
         Self {
             run,
             limits,
             unloaded,
             sweep,
+            outgrown,
             search,
             spoiled,
             own_pool,
@@ -152,8 +160,24 @@ impl<'a> Facts<'a> {
         self.run.plan.command == "find"
     }
 
+    /// Says that an open loop completed far more than the plateau of the sweep. Returns `None` if no open loop did.
+    pub(crate) fn outgrown_text(&self) -> Option<String> {
+        let [before, later] = [&self.outgrown, &self.search].map(|trials| highest_rate(trials.iter().copied()));
+        (!self.outgrown.is_empty()).then(|| {
+            format!(
+                "the sweep stopped growing at {}, but an open loop later completed {}: the server warmed up, filled a cache \
+                 or started more workers",
+                rate(before),
+                rate(later)
+            )
+        })
+    }
+
     /// Describes the data that a rule lacks if the run has too few load levels.
     pub(crate) fn lacks_levels(&self) -> String {
+        if !self.outgrown.is_empty() {
+            return "a sweep of the warm server: the server later did far more than its sweep (run `loadline find` again)".into();
+        }
         let remedy = if self.is_search() { "give more --budget" } else { "run `loadline find`" };
         format!("more load levels: a single one cannot show a limit ({remedy})")
     }

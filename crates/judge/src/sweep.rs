@@ -5,7 +5,7 @@ use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
 use crate::number::positive;
 use crate::single::{clients, closed, good, highest_rate, r1_us};
-use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED};
+use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, MUCH_LOWER, PLATEAU_KEPT, REACHED};
 
 /// Result of a sweep: how throughput behaved at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,17 +109,38 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
         let enough = to >= 2.0 * from || by_one(sweep, first);
         (enough && growth.is_finite() && growth < none(first) - 1.0).then_some(Plateau::Flat { from, to, growth })
     };
-    of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
+    let before = (clients(last), best, f64::INFINITY);
+    of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, Some(before))).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau that an open loop shows. The open loop offered more than the last step (or another open loop)
-/// completed, but did not complete more. An open loop that is compared with the last step must have had twice as many
+/// Returns true if the sweep stopped growing, but an open loop completed at least twice its highest rate. The server has
+/// changed since the sweep: it compiled its code, filled a cache, or started more workers. By the utilization law, a
+/// device that the sweep filled could not have served the higher rate.
+pub(crate) fn is_outgrown(sweep: &[&Trial], search: &[&Trial]) -> bool {
+    let best = |trials: &[&Trial]| highest_rate(trials.iter().copied());
+    let is_flat = matches!(plateau(sweep, &[], top(sweep).first().copied()), Plateau::Flat { .. });
+    is_flat && best(sweep) <= MUCH_LOWER * best(search)
+}
+
+/// Returns true if a heavier load of the run completed far more than `trial`. Whatever requests waited for in `trial`
+/// carried the higher rate later, so it does not limit the rate.
+pub(crate) fn is_outdone<'a>(trial: &Trial, mut loaded: impl Iterator<Item = &'a Trial>) -> bool {
+    let (load, rate) = (trial.rates.concurrency, good(trial));
+    loaded.any(|other| other.rates.concurrency > load && good(other) >= ASKED_FOR_MORE * rate)
+}
+
+/// Finds a plateau in open loops alone, among those that reach the highest rate.
+pub(crate) fn plateau_of_open_loops(search: &[&Trial]) -> Plateau {
+    offered_more(&top(search), None).unwrap_or(Plateau::NoResult)
+}
+
+/// Finds a plateau that an open loop shows. The open loop offered more than the sweep's highest load (or another open
+/// loop) completed, but did not complete more. An open loop that is compared with the sweep must have had twice as many
 /// requests in flight. An answer just before or after the end of a window changes the window's count by one, so one
-/// answer more is allowed.
-fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
+/// answer more is allowed. `swept` is the sweep's highest load: its clients, its rate, and an infinite offered rate.
+fn offered_more(search: &[&Trial], swept: Option<(f64, f64, f64)>) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
-    let loads: Vec<(f64, f64, f64)> =
-        std::iter::once((clients(last), best, f64::INFINITY)).chain(search.iter().filter_map(before)).collect();
+    let loads: Vec<(f64, f64, f64)> = swept.into_iter().chain(search.iter().filter_map(before)).collect();
     let flat = |t: &Trial, (from, rate, offered): (f64, f64, f64)| {
         let (growth, to) = (good(t) / rate - 1.0, in_flight(t)?);
         let beyond = |rate: f64| t.rates.offered_rate >= ASKED_FOR_MORE * rate;

@@ -252,6 +252,9 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
 /// Checks Xmax, the highest rate of the closed loop. If an open loop completed clearly more requests per second, the
 /// knee that follows from Xmax is too low.
 fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
+    if let Some(text) = facts.outgrown_text() {
+        report.warn(format!("{text}; run `loadline find` again, now that it is warm"));
+    }
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
     if let Some(most) = most.filter(|t| good(t) > (1.0 + PAST_XMAX) * knee.x_max) {

@@ -174,6 +174,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
     let reads = [
+        (!facts.outgrown.is_empty(), "Run `loadline find` again, now that the server is warm."),
         (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
         (one_load && !facts.is_search(), "Run `loadline find URL`, which sends several load levels."),
         (one_load && facts.is_search(), "Give more time, for more load levels: --budget."),

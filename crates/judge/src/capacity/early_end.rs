@@ -21,7 +21,9 @@ pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));
-    let is_complete = stopped_growing(facts) || facts.sweep.last().is_some_and(|step| clients(step) >= most);
+    let is_complete = stopped_growing(facts)
+        || !facts.outgrown.is_empty()
+        || facts.sweep.last().is_some_and(|step| clients(step) >= most);
     let clients_ratio = (most.log2().ceil() + 1.0) / facts.sweep.len().max(1) as f64;
     let rates_ratio = FEWEST_WINDOWS as f64 / facts.search.len().max(1) as f64;
     let by = rates_ratio.max(if is_complete { 1.0 } else { clients_ratio });

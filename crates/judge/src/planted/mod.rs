@@ -19,6 +19,8 @@ mod network;
 mod no_limit;
 #[cfg(test)]
 mod others;
+#[cfg(test)]
+mod outgrown;
 mod planted_run;
 pub(crate) mod proofs;
 mod sentence;

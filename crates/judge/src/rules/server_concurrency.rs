@@ -259,6 +259,23 @@ mod tests {
         assert!(seen.sentence.contains("wait for one lock"), "{}", seen.sentence);
     }
 
+    /// With 16 clients, requests seemed to wait for one lock. The rate of 64 clients was four times as high, so no lock
+    /// limited it.
+    #[test]
+    fn a_queue_seen_in_a_light_load_is_not_the_limit() {
+        let at_16 = |x_max: f64| {
+            let change = |t: &mut run::Trial, p: &crate::planted::Point| {
+                let waits = Box::new(crate::waits::tests::locked(FutexKind::OwnedMutex));
+                let is_sweep = t.kind == run::TrialKind::Sweep && p.n == 16.0;
+                t.server.iter_mut().filter(|_| is_sweep).for_each(|s| s.waits = Some(waits.clone()));
+            };
+            PlantedRun::new(7700.0, x_max).steps(&[1, 2, 4, 8, 16, 32, 64]).rates(&[]).change(change).verdict()
+        };
+        let (grows, flat) = (at_16(1e9), at_16(2100.0));
+        assert!(grows.id == "not-saturated" && !grows.sentence.contains("lock"), "{grows:#?}");
+        assert!(flat.id == "server-concurrency" && flat.sentence.contains("wait for one lock"), "{flat:#?}");
+    }
+
     /// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version of loadline
     /// reported "0.05 requests at a time".
     #[test]

@@ -147,6 +147,9 @@ fn one_load(facts: &Facts<'_>, busy: f64) -> String {
         true => "nothing was full".into(),
         false => format!("the busiest measured CPUs were {} busy", percent(busy)),
     };
+    if let Some(text) = facts.outgrown_text() {
+        return text;
+    }
     match facts.decisive.is_some_and(|trial| changes_rate(facts.run, trial)) {
         true => format!("{used}, and the counters do not show what limits the server"),
         false if facts.is_search() => format!("{used}, and the budget ended before any load reached a limit"),

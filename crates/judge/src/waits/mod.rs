@@ -25,7 +25,7 @@ mod requests;
 mod sentence;
 mod tasks;
 
-use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile};
 
 pub(crate) use connection_limit::{explain_connection_limit, keeps_connections};
 pub(crate) use event_loop::explain_idle_loop;
@@ -41,11 +41,12 @@ use crate::view::{View, program};
 
 /// Returns the causes for which requests wait, from one sampled trial of a run. The sampled trial is the first trial
 /// that shows a cause, in the order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that
-/// the counts of requests and of waiting threads contradict each other.
-pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
+/// the counts of requests and of waiting threads contradict each other. Leaves out trials with a light load, for which
+/// `is_light` returns true: the rate still grew afterwards, so a wait in a light load does not limit the rate.
+pub(crate) fn of_run(run: &Run, is_light: impl Fn(&Trial) -> bool) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
     let of_trial = |at: usize| {
-        let trial = run.trials.get(at)?;
+        let trial = run.trials.get(at).filter(|trial| !is_light(trial))?;
         let threads = trial.server.as_ref().and_then(|server| server.waits.as_deref());
         Some(waits(threads.unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
     };

@@ -255,7 +255,7 @@ fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
         trial.rates.concurrency = concurrency;
         trial
     };
-    let causes = |trials| super::of_run(&run::Run { trials, ..run::Run::default() }).len();
+    let causes = |trials| super::of_run(&run::Run { trials, ..run::Run::default() }, |_| false).len();
     let (growing, steady) = (trial(6, 20.0, 10.0), trial(46, 3.0, 15.7));
     assert_eq!(causes(vec![growing.clone()]), 0);
     assert_eq!(causes(vec![growing.clone(), steady.clone()]), 1);
