@@ -3,7 +3,7 @@
 //! explains.
 
 use crate::rules::{Rule, Tier, Verdict};
-use crate::signals::odds;
+use crate::signals::shared;
 use crate::thresholds::{GUESS, LIKELY, SUREST};
 
 /// A rule, and the result that it returned.
@@ -76,14 +76,6 @@ impl Bound<'_> {
     fn accounts_for(&self, other: &Bound<'_>) -> bool {
         self.chance >= LIKELY && self.rule.explains.contains(&other.rule.id)
     }
-}
-
-/// Returns the probability of a cause that has rivals which it does not explain. The causes share the probability in
-/// proportion to their odds.
-fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
-    let own = odds(chance);
-    let all: f64 = own + rivals.map(odds).sum::<f64>();
-    if all > own { chance * own / all } else { chance }
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl<'a> Delayed<'a> {
 /// something else explains the long response time: a full upstream, or a place in the server where sampled threads
 /// wait.
 pub(crate) fn delayed_answers<'a>(facts: &Facts<'a>) -> Option<Delayed<'a>> {
-    if waits::queue_inside(&facts.waits).is_some() || upstreams::full(&facts.upstreams).is_some() {
+    if waits::queue_inside(&facts.waits).is_some() || upstreams::full(facts).is_some() {
         return None;
     }
     Delayed::of(facts).filter(|delayed| delayed.no_limit().is_none())

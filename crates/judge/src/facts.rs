@@ -11,6 +11,7 @@ use crate::refusals::Refusals;
 use crate::single::{clients, closed, good, good_bytes, highest_rate, keeps_up, server_of, several_sizes, sides_of};
 use crate::sweep::{Plateau, is_outdone, is_outgrown, lightest, plateau, plateau_of_open_loops, sweep, top};
 use crate::thresholds::{OTHERS_USE, REACHED};
+use crate::upstreams::FullUpstreams;
 use crate::view::View;
 
 /// A run, prepared for the rules.
@@ -46,9 +47,8 @@ pub struct Facts<'a> {
     pub plateau: Plateau,
     /// Upstreams of the server, the nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
-    /// Probability that each upstream is at the limit that its load names; 0 without a limit. The probabilities are in
-    /// the order of `upstreams`.
-    pub(crate) upstream_chances: Vec<f64>,
+    /// Full upstreams that the server may wait for, the likely limit first.
+    pub(crate) full_upstreams: FullUpstreams,
     /// Stretch of time in which every request failed, whatever the load.
     pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Refused answers in the loaded trials.
@@ -129,8 +129,7 @@ impl<'a> Facts<'a> {
         let is_flat = matches!(plateau, Plateau::Flat { .. });
         let at_a_time = crate::upstreams::at_a_time(unloaded, decisive);
         let course = crate::upstreams::Course { is_flat, is_limited: is_flat || failing.is_some(), at_a_time };
-        let upstreams = crate::upstreams::loads(&sweep, decisive, lighter, course);
-        let (upstreams, upstream_chances) = upstreams.into_iter().unzip();
+        let (upstreams, full_upstreams) = crate::upstreams::loads(&sweep, decisive, lighter, course);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
         let is_light = |t: &Trial| is_outdone(t, loaded(&sweep, &search, decisive));
         let waits = crate::waits::of_run(run, is_light);
@@ -147,7 +146,7 @@ impl<'a> Facts<'a> {
             failing,
             plateau,
             upstreams,
-            upstream_chances,
+            full_upstreams,
             stretch,
             refusals,
             waits,

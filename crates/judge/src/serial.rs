@@ -47,7 +47,7 @@ fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
 
 /// Returns true if requests take turns on the CPU, in the server or in the upstream that it waits for.
 pub(crate) fn is_serial(facts: &Facts<'_>, places: Option<&Places>) -> bool {
-    match crate::upstreams::full(&facts.upstreams) {
+    match crate::upstreams::full(facts) {
         Some(upstream) => upstream.limit == Some(UpstreamLimit::Lock),
         None => turns(facts, places).is_some(),
     }

@@ -3,22 +3,25 @@
 
 pub(crate) mod awaited;
 mod disk;
+mod full;
 mod limit;
 mod quota;
+mod waits_for;
+mod words;
 
-use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
+use run::{Evidence, FigureUnit, InstanceFilter, Trial, Upstream, UpstreamLimit, UpstreamLoad};
 
-use crate::evidence::{is_quota_used, measured};
+pub(crate) use self::full::{FullUpstreams, is_named};
+use self::full::{Judged, keep_awaited};
+pub(crate) use self::waits_for::{fills_cpus, full, held, waits_for, without};
+pub(crate) use self::words::{advice, sentence};
+use crate::evidence::measured;
 use crate::lighter::LighterLoads;
 use crate::number::{cpus, figure, percent, positive, ratio};
 use crate::single::{clients, good, r1_us, server_of};
 use crate::sweep::top;
-use crate::thresholds::{LIKELY, MOSTLY_RUNS, NEARLY_FULL, QUEUE_SHARE, REACHED, SEVERAL_TRIPS, THROTTLED};
+use crate::thresholds::{LIKELY, MOSTLY_RUNS, NEARLY_FULL, REACHED, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
-
-/// Load of an upstream, and the probability that the upstream is at the limit that this load names; 0 if it names no
-/// limit.
-pub(crate) type Judged = (UpstreamLoad, f64);
 
 /// What the trials of a run show about the limit of the server.
 #[derive(Clone, Copy, Debug)]
@@ -41,25 +44,27 @@ pub(crate) fn at_a_time(unloaded: Option<&Trial>, decisive: Option<&Trial>) -> O
     (clients(one) <= 1.0 || good(one) < REACHED * x_max).then_some(x_max * service_us / 1e6)
 }
 
-/// Returns the load of each upstream, the nearest upstream first. The loads of the upstreams come from the trial with
-/// the most clients among the trials near the highest rate. With fewer clients, an upstream may be idle between two
-/// requests. `lighter` returns the lighter loads of the run.
+/// Returns the load of each upstream, the nearest upstream first, and the full upstreams among them. The loads of the
+/// upstreams come from the trial with the most clients among the trials near the highest rate. With fewer clients, an
+/// upstream may be idle between two requests. `lighter` returns the lighter loads of the run.
 pub(crate) fn loads<'a>(
     sweep: &[&'a Trial],
     decisive: Option<&'a Trial>,
     lighter: impl Fn(&View<'a>) -> LighterLoads<'a>,
     course: Course,
-) -> Vec<Judged> {
+) -> (Vec<UpstreamLoad>, FullUpstreams) {
     let most = top(sweep).last().copied().and_then(server_of);
-    let Some(view) = most.or_else(|| decisive.and_then(server_of)) else { return Vec::new() };
+    let Some(view) = most.or_else(|| decisive.and_then(server_of)) else { return Default::default() };
     let lighter = lighter(&view);
     // A single client leaves an upstream idle between two requests.
     let steps: Vec<View<'_>> =
         top(sweep).into_iter().filter(|trial| clients(trial) > 1.0).filter_map(server_of).collect();
     let each = view.side.behind.iter().map(|behind| load(&view, behind, &lighter, &steps, course));
     let mut loads: Vec<Judged> = each.collect();
-    loads.sort_by_key(|(load, _)| load.behind.depth);
-    loads
+    loads.sort_by_key(|one| one.load.behind.depth);
+    keep_awaited(&mut loads, view.trial.rates.concurrency, course.is_flat);
+    let full = FullUpstreams::of(&loads);
+    (loads.into_iter().map(|one| one.load).collect(), full)
 }
 
 fn load<'a>(
@@ -76,16 +81,17 @@ fn load<'a>(
     let may_run_on = (!processes.is_empty()).then(|| view.cpu_allowed_of(&busy(&processes))).flatten();
     let cpu_allowed = quota.at_most(may_run_on);
     let busiest_thread = threads.iter().map(Task::wants).reduce(f64::max);
-    let connections = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
-    let connections = connections.and_then(|c| view.side.recording.most(c, view.window));
-    let has_queue = queue_before(view, behind, None).is_some();
+    let column = view.side.recording.columns_of("behind.connections").find(|c| c.instance == behind.address);
+    let connections = column.and_then(|c| view.side.recording.most(c, view.window));
+    let mean = column.and_then(|c| view.side.recording.over(c, view.window).value());
+    let (awaited, has_queue) = (awaited(view, behind), queue_before(view, behind, None).is_some());
     let work = limit::Work {
         view,
         lighter,
         processes: &processes,
         threads: &threads,
         connections,
-        awaited: awaited(view, behind),
+        awaited,
         has_queue,
         at_a_time: course.at_a_time,
         quota,
@@ -94,11 +100,10 @@ fn load<'a>(
     };
     let of_disk = || Some((UpstreamLimit::Disk, disk::chance_of(view, &own))).filter(|(_, chance)| *chance >= LIKELY);
     let limit = work.limit().filter(|(limit, _)| ran_in_each(*limit, view, behind, steps)).or_else(of_disk);
-    // An upstream may be full because of other clients.
-    let limit = limit.filter(|_| is_awaited(view, behind, connections, course) != Some(false));
     let (limit, chance) = limit.map_or((None, 0.0), |(limit, chance)| (Some(limit), chance));
     let (behind, cpu_quota, throttled) = (behind.clone(), quota.cpus, quota.throttled);
-    (UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }, chance)
+    let load = UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit };
+    Judged { load, chance, has_queue, connections: mean, awaited }
 }
 
 /// Returns true if an upstream mostly used as much CPU time in each of the `steps` as in `view`. All these steps are
@@ -120,89 +125,9 @@ fn ran_in_each(limit: UpstreamLimit, view: &View<'_>, behind: &Upstream, steps: 
     matches!(limit, UpstreamLimit::Quota | UpstreamLimit::Disk) || steps.iter().all(in_step)
 }
 
-/// Returns true if most requests of the load wait for replies of an upstream. At a plateau, the connections to the
-/// upstream may be fewer than the clients, so it suffices that nearly all of these connections wait for replies.
-/// Returns `None` if the number of awaited replies is unknown.
-fn is_awaited(view: &View<'_>, behind: &Upstream, connections: Option<f64>, course: Course) -> Option<bool> {
-    let awaited = awaited(view, behind)?;
-    let of_all = ratio(awaited, view.trial.rates.concurrency).is_some_and(|share| share >= QUEUE_SHARE);
-    let of_connections = connections.is_some_and(|all| awaited > 0.0 && awaited >= NEARLY_FULL * all);
-    Some(of_all || course.is_flat && of_connections)
-}
-
 /// Returns the mean number of connections to an upstream on which a reply is awaited.
 fn awaited(view: &View<'_>, behind: &Upstream) -> Option<f64> {
     view.side.recording.reading("behind.busy", &behind.address, view.window).value()
-}
-
-/// Returns the nearest upstream that is full (at one of its limits).
-pub(crate) fn full(loads: &[UpstreamLoad]) -> Option<&UpstreamLoad> {
-    loads.iter().find(|load| load.limit.is_some())
-}
-
-/// Returns true if the nearest full upstream fills the CPUs that it may use.
-pub(crate) fn fills_cpus(loads: &[UpstreamLoad]) -> bool {
-    full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu))
-}
-
-/// Returns true if the nearest full upstream is limited by a CPU quota that it mostly uses.
-pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
-    full(loads)
-        .is_some_and(|load| load.limit == Some(UpstreamLimit::Quota) && is_quota_used(load.cpu_used, load.cpu_quota))
-}
-
-/// Returns the upstream that the server waits for: the nearest full upstream, if any.
-pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
-    let full = full(loads)?;
-    let Upstream { address, processes, pids, .. } = full.behind.clone();
-    Some(WaitsFor { address, processes, pids, limit: full.limit })
-}
-
-/// Returns the advice on an upstream that the server waits for.
-pub(crate) fn advice(waits_for: &WaitsFor) -> String {
-    let do_this = match waits_for.limit {
-        Some(UpstreamLimit::Quota) => {
-            "raise its CPU quota (cpu.max, `--cpus`, `limits.cpu`) and, if it does not follow the quota, its number of \
-             threads, or make it do less per request"
-        }
-        Some(UpstreamLimit::Lock) => {
-            "start more processes of it (more CPUs do not help), or find its lock with a profiler"
-        }
-        Some(UpstreamLimit::Disk) => "let it serve from memory, flush less often, or give it a faster disk",
-        _ => "give it more workers or CPUs, or profile it at this load",
-    };
-    format!("The upstream at {} is full and the server is not: {do_this}.", waits_for.address)
-}
-
-/// Returns the verdict's sentence, which says that the server waits for this upstream.
-pub(crate) fn sentence(load: &UpstreamLoad) -> String {
-    let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
-    match load.limit {
-        Some(UpstreamLimit::Thread) => format!(
-            "the server waits for {}: one thread of it ran or waited for a CPU {} of the time",
-            named(&load.behind),
-            percent(load.busiest_thread.unwrap_or(0.0))
-        ),
-        Some(UpstreamLimit::Lock) => format!(
-            "the server waits for {}, in which {} ({} of {} CPUs used)",
-            named(&load.behind),
-            crate::serial_words::SENTENCE,
-            figure(used),
-            figure(allowed)
-        ),
-        Some(UpstreamLimit::Quota) => {
-            format!("the server waits for {}: {}", named(&load.behind), quota::words(load))
-        }
-        Some(UpstreamLimit::Disk) => {
-            format!("the server waits for {}, and that waits for the full disk of its host", named(&load.behind))
-        }
-        _ => format!(
-            "the server waits for {}: it used {} of its {} CPUs",
-            named(&load.behind),
-            figure(used),
-            figure(allowed)
-        ),
-    }
 }
 
 /// Returns the name of an upstream, such as `127.0.0.1:8001 (python3:812)`.
@@ -298,5 +223,7 @@ pub(crate) fn line(view: &View<'_>, load: &UpstreamLoad) -> Evidence {
     }
 }
 
+#[cfg(test)]
+mod full_tests;
 #[cfg(test)]
 mod tests;

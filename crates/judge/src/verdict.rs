@@ -131,7 +131,8 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     if facts.run.only_watched() {
         missing = NOT_WATCHED.map(str::to_string).into();
     }
-    let waits_for = if winner.waits { crate::upstreams::waits_for(&facts.upstreams) } else { None };
+    let waits_for = if winner.waits { crate::upstreams::waits_for(facts) } else { None };
+    let of_upstream = waits_for.as_ref().and_then(|_| crate::upstreams::advice(facts));
     let of_rule = match is_unknown {
         true => advice_without_a_cause(facts, &missing, answers),
         false => match (winner.advise)(facts) {
@@ -147,7 +148,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
         evidence: evidence.clone(),
         ruled_out,
         missing,
-        advice: waits_for.iter().map(crate::upstreams::advice).chain(of_rule).collect(),
+        advice: of_upstream.into_iter().chain(of_rule).collect(),
         waits_for,
         serial: inside.serial,
         caveats: (winner.caveat)(facts).into_iter().collect(),

@@ -10,17 +10,19 @@ use crate::delayed::delayed_answers;
 use crate::number::{duration, rate};
 use crate::rules::RULES;
 use crate::thresholds::{CLOSE, LIKELY, SHOWN, SUPPORTED, UNDECIDED};
+use crate::upstreams;
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
 /// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. The confidence
 /// of the returned verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
+    // The experiment showed that the upstream of the old verdict does not limit the server, so the rules judge again
+    // without it. The next full upstream, if any, may then be the limit.
+    let without_refuted = verdict.waits_for.as_ref().map(|refuted| upstreams::without(facts, refuted));
+    let facts = without_refuted.as_ref().unwrap_or(facts);
     let mut found = without(facts, excluded);
-    // The rules may still find the upstream that the verdict before the experiment named. The experiment showed that
-    // the upstream named by the verdict before the experiment does not limit the server.
-    if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
-        found.waits_for = None;
+    if verdict.waits_for.is_some() && found.waits_for.is_none() && found.id == verdict.id {
         confidence::limit(&mut found, CLOSE);
         found.sentence = "the server waits, and not for the upstream that looked full".into();
     }
@@ -42,11 +44,11 @@ pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, le
         };
     }
     let mut found = named(facts, argued, proof, (bottleneck_of(lever), SHOWN));
-    match crate::upstreams::full(&facts.upstreams).filter(|upstream| acts_on(lever, upstream.limit)) {
-        Some(upstream) => {
-            found.sentence = crate::upstreams::sentence(upstream);
-            found.waits_for = crate::upstreams::waits_for(&facts.upstreams);
-            found.advice = found.waits_for.iter().map(crate::upstreams::advice).collect();
+    match upstreams::full(facts).filter(|upstream| acts_on(lever, upstream.limit)) {
+        Some(_) => {
+            found.sentence = upstreams::sentence(facts).unwrap_or_default();
+            found.waits_for = upstreams::waits_for(facts);
+            found.advice = upstreams::advice(facts).into_iter().collect();
         }
         None if lever == "worker" => {
             found.sentence = "throughput depends on the number of running workers".into();

@@ -42,8 +42,8 @@ pub(super) fn accepts(facts: &Facts<'_>, places: Option<&Places>) -> Option<Stri
 /// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the
 /// connections that the server holds, the workers that were counted, or only the number of workers.
 pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
-    if let Some(full) = upstreams::full(&facts.upstreams) {
-        return upstreams::sentence(full) + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
+    if let Some(sentence) = upstreams::sentence(facts) {
+        return sentence + &upstreams::awaited::other_limit(facts, places).unwrap_or_default();
     }
     if serial::turns(facts, places).is_some() {
         return crate::serial_words::SENTENCE.into();

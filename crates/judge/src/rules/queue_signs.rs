@@ -38,7 +38,7 @@ pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>)
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
-    let full = upstreams::full(&facts.upstreams).filter(|_| upstreams::awaited::waits_behind(facts));
+    let full = upstreams::full(facts).filter(|_| upstreams::awaited::waits_behind(facts));
     let full = full.and_then(|load| Some((upstreams::line(view, load), SURE.min(upstreams::awaited::chance(facts)?))));
     let inside = waits::queue_inside(&facts.waits).map(|finding| (waits::evidence(finding), TWO_SIGNS));
     // The number of connections may be limited by something else than the number of workers. If requests wait unread on
@@ -139,7 +139,7 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
 
 /// Returns a line of evidence with the CPU use of all programs, if the limit of the nearest full upstream is its CPUs.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
-    let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(&facts.upstreams))?;
+    let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(facts))?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());
     Some(line(view, "cpu.idle", "", text))
 }

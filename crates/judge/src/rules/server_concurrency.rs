@@ -145,15 +145,11 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         }
         // If the server waits for a throttled upstream, no sweep is needed, because the kernel counts throttled periods
         // under any load.
-        Plateau::Grows | Plateau::NoResult
-            if upstreams::held(&facts.upstreams) && upstreams::awaited::waits_behind(facts) =>
-        {
+        Plateau::Grows | Plateau::NoResult if upstreams::held(facts) && upstreams::awaited::waits_behind(facts) => {
             Ok(None)
         }
         // A single load level also shows the limit if most of its requests wait behind an upstream that is full.
-        Plateau::NoResult if upstreams::full(&facts.upstreams).is_some() && upstreams::awaited::waits_behind(facts) => {
-            Ok(None)
-        }
+        Plateau::NoResult if upstreams::full(facts).is_some() && upstreams::awaited::waits_behind(facts) => Ok(None),
         // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
         // rate. A sweep that ended early may have had fewer than two steps after the rate reached its limit.
         Plateau::Grows | Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
@@ -173,7 +169,7 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     };
     let share = ratio(used, allowed).unwrap_or(1.0);
     let thread = view.workers().iter().map(Task::wants).fold(0.0, f64::max);
-    let by_upstream = upstreams::fills_cpus(&facts.upstreams);
+    let by_upstream = upstreams::fills_cpus(facts);
     let withheld = view.withheld();
     let are_busy = !by_upstream && view.processors_busy().is_some_and(|busy| busy > BUSY);
     if are_busy && withheld > share && share + withheld > HALF_BUSY {

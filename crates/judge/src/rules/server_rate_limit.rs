@@ -132,7 +132,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 /// good answers is steady in both cases. Returns 0 for a server that waits for a full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
-    let waits = crate::upstreams::full(&facts.upstreams).is_some();
+    let waits = crate::upstreams::full(facts).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
 }
 

@@ -109,6 +109,14 @@ pub(crate) fn odds(chance: f64) -> f64 {
     chance / (1.0 - chance)
 }
 
+/// Returns the probability of a cause that has rivals which it does not explain. The causes share the probability in
+/// proportion to their odds.
+pub(crate) fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
+    let own = odds(chance);
+    let all: f64 = own + rivals.map(odds).sum::<f64>();
+    if all > own { chance * own / all } else { chance }
+}
+
 /// Returns the 95 % interval of the mean of a value over the parts of a window. `of` computes the value of a part from
 /// the counter `counter`. Returns `None` if the window has too few parts for an interval. Each part begins and ends at
 /// a sample of the counter, since some rows of a recording lack a value of this counter.

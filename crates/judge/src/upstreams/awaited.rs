@@ -1,25 +1,24 @@
-//! The nearest full upstream as a sign of a queue: whether requests of the measured load wait for it, and how likely it
-//! is full.
+//! The full upstream that the server waits for, as a sign of a queue: whether requests of the measured load wait for it,
+//! and how likely it is the limit.
 
 use crate::Facts;
 use crate::places::{self, Places};
 use crate::server_queue;
 use crate::thresholds::SURE;
 
-/// Returns true if requests of this load wait for the nearest full upstream. An upstream that few requests wait for has
+/// Returns true if requests of this load wait for the full upstream. An upstream that few requests wait for has
 /// no limit. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
 pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     let is_known = |full: &run::UpstreamLoad| {
         facts.crowded_server().is_some_and(|view| super::awaited(&view, &full.behind).is_some())
     };
-    super::full(&facts.upstreams).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
+    super::full(facts).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the probability that the limit of the nearest upstream at a limit is real. Returns `None` if no upstream is
-/// at a limit.
+/// Returns the probability that the full upstream that the server waits for is the limit. Returns `None` if no upstream
+/// is full.
 pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
-    let full = facts.upstreams.iter().position(|load| load.limit.is_some())?;
-    facts.upstream_chances.get(full).copied()
+    facts.full_upstreams.chance()
 }
 
 /// Returns the words about a number of connections or workers that may be the limit instead of the full upstream.

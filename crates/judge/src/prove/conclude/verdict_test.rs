@@ -171,9 +171,9 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     let working = || facts.upstreams.iter().filter(|load| load.cpu_used.is_some_and(|used| used >= WORKS));
-    let slowed = upstreams::full(&facts.upstreams).map(|load| &load.behind.address);
+    let slowed = upstreams::waits_for(facts).unwrap_or_default();
     let may_slow = |lever: &str| match lever {
-        "behind-cpu" => working().any(|load| Some(&load.behind.address) != slowed),
+        "behind-cpu" => working().any(|load| !upstreams::is_named(&slowed, &load.behind)),
         _ => working().next().is_some(),
     };
     let more = |part: &&run::Elasticity| {
