@@ -175,7 +175,11 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     }
     path.extend(["server".into(), "client".into()]);
     path.reverse();
-    let processes = waits.processes.first().map_or(String::new(), |process| format!(" ({process})"));
+    let processes = match waits.processes.as_slice() {
+        [] => String::new(),
+        [one] => format!(" ({one})"),
+        [one, more @ ..] => format!(" ({one} and {} more)", more.len()),
+    };
     AnswerLine::new("Chain", "", format!("{}{processes}", path.join(" -> "))).leading("behind")
 }
 

@@ -1,6 +1,6 @@
 //! Figures of each service in the chain: the client, the server and the upstream services.
 
-use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad};
+use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad, WaitsFor};
 
 use super::super::cpus::cpus;
 use super::super::pick;
@@ -78,7 +78,11 @@ fn busiest<'a>(run: &'a Run, side: &str) -> Option<&'a Device> {
 
 /// Returns an upstream service as a service of the chain.
 fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
-    let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
+    let is_named = |waits_for: &WaitsFor| {
+        let all = &waits_for.processes;
+        waits_for.address == load.behind.address || load.behind.processes.iter().any(|process| all.contains(process))
+    };
+    let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(is_named);
     let lever = match load.limit {
         Some(UpstreamLimit::Quota) => "behind-quota",
         Some(UpstreamLimit::Disk) => "disk",
