@@ -5,13 +5,15 @@
 //! change the verdict from the counters.
 
 use run::{
-    Bottleneck, Effect, Elasticity, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run, Trial,
+    Bottleneck, Effect, Elasticity, Estimate, Intensity, Objective, Proof, ProofMetric, ProofOutcome, ProofTrial, Run,
+    Trial,
 };
 
 use super::parts::{REMAINDER, largest};
 use super::response::{self, RATE};
+use super::same_cpus::own_share;
 use super::turns::effect as effect_of;
-use super::words::{dependent_sentence, effect_sentence, evidence, shares_sentence};
+use super::words::{dependent_sentence, effect_sentence, evidence, shares_sentence, slows_upstream_sentence};
 use crate::Facts;
 use crate::number::ratio;
 use crate::single::{closed, r1_us};
@@ -104,7 +106,7 @@ pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
 
 /// Evaluates the slots of an experiment at a fixed rate. A slot is a short time in which each lever is either on or
 /// off.
-pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
+pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
     let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
     let found = match response::estimate(trial, proof.of) {
@@ -131,7 +133,7 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     let largest = || effects.iter().filter(|e| e.lever != RATE).max_by(|a, b| a.ratio.total_cmp(&b.ratio));
     proof.measured = effects.iter().find(|e| e.lever == wanted).or_else(largest).cloned();
     proof.effects.extend(effects);
-    weighed(proof, verdict, &wanted);
+    weighed(facts, proof, verdict, &wanted);
 }
 
 /// Size of the measured effect of a lever, compared with its prediction.
@@ -170,7 +172,7 @@ fn size(proof: &Proof) -> EffectSize {
 
 /// Compares the measured shares with the prediction, and sets the outcome. The remainder is the share that no lever
 /// explains. If only a small share was predicted for the lever, a large remainder merely supports the verdict.
-fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
+fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);
     let found = largest(proof);
@@ -179,6 +181,9 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     (proof.outcome, proof.why) = match found.as_deref() {
         _ if is_dependent => (ProofOutcome::Inconclusive, format!("{}: {told}", dependent_sentence(proof))),
         None => (ProofOutcome::Inconclusive, format!("too close to tell: {told}")),
+        Some(found) if slows_more(facts, proof, found) => {
+            (ProofOutcome::Inconclusive, format!("{}: {told}", slows_upstream_sentence(found)))
+        }
         Some(found) if carries && found == lever => match size(proof) {
             EffectSize::AsPredicted => (ProofOutcome::Proven, format!("{}; {told}", effect_sentence(proof))),
             other => (ProofOutcome::Supported, format!("{}{}; {told}", effect_sentence(proof), other.words())),
@@ -194,16 +199,41 @@ fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     verdict.evidence.extend(evidence(proof));
 }
 
+/// Returns true if upstreams on the CPUs that the lever slows may have caused so much of its effect that the rest is not
+/// certainly the largest part. The upstreams' part belongs to the remainder.
+fn slows_more(facts: &Facts<'_>, proof: &Proof, lever: &str) -> bool {
+    let own_share = own_share(facts, lever);
+    let times = |e: Estimate, share: f64| Estimate { value: e.value * share, low: e.low * share, high: e.high * share };
+    let (elasticities, remainder) = (proof.elasticities.clone(), proof.remainder);
+    let mut rest = Proof { elasticities, remainder, ..Proof::default() };
+    for part in rest.elasticities.iter_mut().filter(|part| part.lever == lever) {
+        let upstreams = times(part.estimate, 1.0 - own_share);
+        part.estimate = times(part.estimate, own_share);
+        rest.remainder.iter_mut().for_each(|remainder| {
+            remainder.value += upstreams.value;
+            remainder.low += upstreams.low;
+            remainder.high += upstreams.high;
+        });
+    }
+    own_share < 1.0 && largest(&rest).as_deref() != Some(lever)
+}
+
 #[cfg(test)]
 mod tests {
     use run::{Certainty, ProofTrial, Rates, Summary, TrialKind};
 
     use super::super::arrivals::OpenNetwork;
     use super::*;
+    use crate::planted::{PlantedRun, Who};
 
     /// Simulates and evaluates an experiment on two queues and a delay. `predicted` is a lever, with its predicted
     /// share of the growth of the response time.
     fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
+        tried_on(&Run::default(), demands, delay_s, predicted)
+    }
+
+    /// Evaluates an experiment like that of [`tried`], with the counters of `run`.
+    fn tried_on(run: &Run, demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
         let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
         let mut levers = trial.levers.clone();
         (levers[0].lever, levers[1].lever) = ("server-cpu".into(), "client-cpu".into());
@@ -216,7 +246,7 @@ mod tests {
             ..Proof::default()
         };
         let mut verdict = Bottleneck { id: "not-saturated".into(), confidence: 0.9, ..Bottleneck::default() };
-        conclude(&mut proof, &mut verdict);
+        conclude(&Facts::of(run), &mut proof, &mut verdict);
         (proof, verdict)
     }
 
@@ -260,6 +290,58 @@ mod tests {
         assert_eq!(proof.outcome, ProofOutcome::Supported, "a delay was predicted: {}", proof.why);
         let (proof, _) = tried([0.6, 0.6], 0.0, Some(("server-cpu", 0.5)));
         assert_eq!(proof.outcome, ProofOutcome::Inconclusive, "{}", proof.why);
+    }
+
+    /// Makes a run of an application that uses one CPU, before a database that uses `cpus` CPUs. The masks are those of
+    /// the CPUs that the application and the database may use.
+    fn before_a_database(cpus: f64, [own, other]: [f64; 2]) -> Run {
+        let (app, database) = ("srv:100", "postgres:200");
+        let mut run = PlantedRun::new(4000.0, 1000.0)
+            .per_s(Who::Server, "process.cpu", app, |p| p.x * 1e3)
+            .level(Who::Server, "process.cpu_mask", app, own)
+            .per_s(Who::Server, "process.cpu", database, move |p| p.x * cpus * 1e3)
+            .level(Who::Server, "process.cpu_mask", database, other)
+            .change(move |trial, _| {
+                let processes = vec![database.to_string()];
+                let upstream = run::Upstream { depth: 1, processes, ..run::Upstream::default() };
+                trial.server.iter_mut().for_each(|side| side.behind = vec![upstream.clone()]);
+            })
+            .run();
+        crate::judge(&mut run);
+        run
+    }
+
+    /// The queueing network knows no upstreams. An earlier version of loadline refuted its prediction, because the
+    /// lever on the application's CPUs slowed the database.
+    #[test]
+    fn a_lever_that_also_slows_an_upstream_refutes_and_proves_nothing() {
+        let outcome = |cpus, masks, predicted| {
+            let (proof, _) = tried_on(&before_a_database(cpus, masks), [0.7, 0.1], 0.0, Some(predicted));
+            (proof.outcome, proof.why)
+        };
+        let (other, own) = (("client-cpu", 0.8), ("server-cpu", 0.9));
+        for predicted in [other, own] {
+            let (found, why) = outcome(2.0, [3.0, 3.0], predicted);
+            assert_eq!(found, ProofOutcome::Inconclusive, "{why}");
+            assert!(why.contains("also slowed an upstream on the same CPUs"), "{why}");
+        }
+        assert_eq!(outcome(2.0, [3.0, 12.0], other).0, ProofOutcome::Refuted, "CPUs of its own");
+        assert_eq!(outcome(2.0, [3.0, 12.0], own).0, ProofOutcome::Proven, "CPUs of its own");
+    }
+
+    #[test]
+    fn an_upstream_that_hardly_works_leaves_the_largest_part_to_the_server() {
+        let part =
+            Elasticity { lever: "server-cpu".into(), estimate: Estimate::around(0.9, 0.15), ..Elasticity::default() };
+        let remainder = Some(Estimate::around(0.1, 0.15));
+        let proof = Proof { elasticities: vec![part], remainder, ..Proof::default() };
+        let doubted = |cpus| {
+            let run = before_a_database(cpus, [3.0, 3.0]);
+            let facts = Facts::of(&run);
+            (slows_more(&facts, &proof, "server-cpu"), own_share(&facts, "server-cpu"))
+        };
+        let ((is_little, share), (is_much, _)) = (doubted(0.1), doubted(2.0));
+        assert!(!is_little && is_much && (share - 1.0 / 1.1).abs() < 1e-6, "{is_little} {is_much} {share}");
     }
 
     fn trial(intensity: Intensity, kind: TrialKind, mean: f64, completed: f64) -> Trial {

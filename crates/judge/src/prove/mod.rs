@@ -22,6 +22,7 @@ mod parts;
 mod replaced;
 mod request_way;
 mod response;
+mod same_cpus;
 mod saturated;
 mod steadiness;
 mod suspects;
@@ -45,6 +46,6 @@ pub use turns::effect;
 pub(crate) fn conclude(facts: &crate::Facts<'_>, proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
     match proof.of.is_throughput() {
         true => conclude::conclude(facts, proof, verdict),
-        false => at_a_rate::conclude(proof, verdict),
+        false => at_a_rate::conclude(facts, proof, verdict),
     }
 }

@@ -199,6 +199,11 @@ pub(super) fn dependent_sentence(proof: &Proof) -> String {
     }
 }
 
+/// Returns a sentence about a lever that slowed not only the resource that it was meant to slow.
+pub(super) fn slows_upstream_sentence(lever: &str) -> String {
+    format!("slowing {} also slowed an upstream on the same CPUs", in_words(lever))
+}
+
 /// Returns a sentence that lists the shares of throughput of all resources and the remainder, the largest first, with
 /// intervals or bounds.
 pub(super) fn shares_sentence(proof: &Proof) -> String {

@@ -158,8 +158,7 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
         return Some(words::dependent_sentence(proof));
     }
     if let Some(lever) = slows_more(facts, proof) {
-        let slowed = words::in_words(lever);
-        return Some(format!("slowing {slowed} also slowed an upstream on the same CPUs"));
+        return Some(words::slows_upstream_sentence(lever));
     }
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }

@@ -1,0 +1,32 @@
+//! Upstreams that work on the CPUs that a lever slows. Such a lever also slows these upstreams, so its effect is not
+//! only that of the resource that it is meant to slow.
+
+use run::InstanceFilter;
+
+use crate::Facts;
+use crate::number::ratio;
+use crate::thresholds::WORKS;
+use crate::view::{View, busy, mask};
+
+/// Returns the share of the CPU time, 0 to 1, that the processes meant by `lever` use, of all CPU time that they and the
+/// upstreams on their CPUs use. A request loses time on slower CPUs in proportion to its CPU time there, so this is also
+/// their part of the lever's effect. Returns 1 if no upstream works on these CPUs, or if the CPU use is unknown.
+pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
+    let slowed = match lever {
+        "server-cpu" => facts.server(),
+        "client-cpu" => facts.client().filter(|_| facts.shared()),
+        _ => None,
+    };
+    let Some((slowed, server)) = slowed.zip(facts.server()) else { return 1.0 };
+    let Some(own) = slowed.cpu_used() else { return 1.0 };
+    let others = facts.upstreams.iter().filter(|load| may_share(&slowed, &server, &load.behind.processes));
+    let others: f64 = others.filter_map(|load| load.cpu_used).filter(|used| *used >= WORKS).sum();
+    ratio(own, own + others).unwrap_or(1.0)
+}
+
+/// Returns true if the upstream with these processes may run on a CPU that the processes of the side `slowed` use.
+/// `server` is the view with the upstream's counters. CPUs that are not known count as common.
+fn may_share(slowed: &View<'_>, server: &View<'_>, processes: &[String]) -> bool {
+    let upstream = mask(&busy(&server.processes_of(&InstanceFilter::new(processes))));
+    slowed.mask().zip(upstream).is_none_or(|(own, upstream)| own & upstream != 0)
+}
