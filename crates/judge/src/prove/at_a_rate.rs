@@ -267,7 +267,7 @@ mod tests {
         let of = |predicted: f64| {
             let (mut proof, mut verdict) = tried([0.7, 0.1], 0.0, Some(("server-cpu", 0.9)));
             proof.prediction.iter_mut().for_each(|p| p.ratio = predicted);
-            weighed(&mut proof, &mut verdict, "server-cpu");
+            weighed(&Facts::of(&Run::default()), &mut proof, &mut verdict, "server-cpu");
             (proof.outcome, proof.why)
         };
         for (predicted, said) in [(1.1, "more than predicted: fewer requests"), (3.0, "less than predicted")] {

@@ -177,7 +177,7 @@ fn of_server(view: &View<'_>) -> ThreadAndCpus {
 }
 
 fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
-    let own = InstanceFilter::new(&upstreams::full(&facts.upstreams)?.behind.processes);
+    let own = InstanceFilter::new(&upstreams::full(facts)?.behind.processes);
     let processes = view.processes_of(&own);
     let used = (!processes.is_empty()).then(|| processes.iter().map(|process| process.busy).sum());
     let cpus = mask(&busy(&processes)).and_then(|mask| view.busy_share_of(mask));
