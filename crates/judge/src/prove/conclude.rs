@@ -18,6 +18,7 @@ use super::observed::{observed, other_cause};
 use super::parts::{self, REMAINDER, largest, part_of};
 use super::suspects::{SUSPECTS, suspect_of};
 use super::turns::{PredictionCheck, effect};
+use super::watched::WatchedShare;
 use super::{replaced, utilization, words};
 use crate::single::good;
 use crate::thresholds::SURE;
@@ -107,7 +108,7 @@ impl<'a> Experiment<'a> {
         let excluded = excluded(proof, turns.as_ref(), more_load);
         let other = other_cause(facts, verdict, &excluded).or_else(|| may_be_a_limit(facts, verdict));
         let doubt = doubts(facts, proof, effects);
-        let own = own(proof, effects, verdict, turns.as_ref());
+        let own = own(proof, effects, verdict, turns.as_ref(), WatchedShare::of(facts.decisive));
         let of_turns = turns.is_some() && matches!(own, Own::Follows | Own::Small);
         let test = Test {
             subject: subject(verdict),

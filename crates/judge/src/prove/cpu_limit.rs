@@ -6,6 +6,7 @@
 use run::{Estimate, Proof, ProofTrial};
 
 use super::estimate;
+use super::watched::WatchedShare;
 use crate::Facts;
 use crate::number::{cpus, figure, percent};
 use crate::places::Places;
@@ -91,7 +92,9 @@ impl CpuSigns {
         let threads = view.threads();
         let places = Places::of(facts).map(|places| places.places);
         let others = facts.other_processes_cpu().map(|(taken, _)| taken);
-        let count = count_effect(proof, used, allowed, others.is_some());
+        let measured =
+            count_estimate(proof).map(|(_, dose, ratio)| (dose, WatchedShare::of(facts.decisive).ratio(ratio)));
+        let count = measured.map_or(CountEffect::Open, |of| count_effect(of, used, allowed, others.is_some()));
         let lock = waits::lock_of_turns(&facts.waits, &view).is_some();
         let busy = view.processors_busy().unwrap_or(used / allowed);
         let own_busy = (busy - others.unwrap_or(0.0) / allowed).max(used / allowed);
@@ -181,9 +184,9 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
 /// Compares the measured effect of fewer CPUs with the predicted effect. If the server uses more CPUs than remain,
 /// throughput should fall to this share: remaining CPUs divided by used CPUs. If enough CPUs remain for the server's
 /// CPU use, throughput should not fall. Throughput that does not fall shows nothing if other programs ran: the lever
-/// may have taken CPU time from other programs.
-fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
-    let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
+/// may have taken CPU time from other programs. `dose` is the share of the CPUs that was taken away, and `ratio` is the
+/// factor by which the server's throughput changed.
+fn count_effect((dose, ratio): (f64, Estimate), used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
     let is_needed = by_use < NEARLY_FULL;
     match if is_needed { by_use } else { 1.0 - dose }.sqrt() {

@@ -28,6 +28,7 @@ mod steadiness;
 mod suspects;
 mod turns;
 mod utilization;
+mod watched;
 mod words;
 
 pub use at_a_rate::{AtRate, answer_of, at_rate, predicted_at_rate};

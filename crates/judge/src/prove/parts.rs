@@ -7,6 +7,7 @@ use run::{
 
 use super::cpu_limit::count_estimate;
 use super::steadiness::steadiness;
+use super::watched::{CLIENT_CPU, WatchedShare, is_of_all_servers};
 use super::{Estimates, estimate, utilization};
 use crate::Facts;
 use crate::capacity::neighbours::UsualShare;
@@ -17,8 +18,6 @@ use crate::view::{Task, View};
 
 /// Name of the remainder: the part of the throughput that no slowed resource explains.
 pub(super) const REMAINDER: &str = "remainder";
-/// ID of the lever that slows the generator's CPU.
-const CLIENT_CPU: &str = "client-cpu";
 
 /// Estimates each resource's share of the throughput from the slots of the experiment, and records the shares in
 /// `proof`. Also records how steady the throughput was. Returns the effect of each lever, `None` if there are no slots,
@@ -29,13 +28,16 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -
         Ok(found) => found,
         Err(why) => return Some(Err(why)),
     };
+    of_watched_server(facts, trial, &mut found);
     open_where_quotas_hold(facts, trial, &mut found);
     let effect = |(at, lever): (usize, &run::LeverSlots)| {
         let (ratio, lever) = (found.ratios[at], lever.lever.clone());
         Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
     };
     let effects: Vec<Effect> = trial.levers.iter().enumerate().map(effect).collect();
-    utilization::lower(&mut found, &utilization::of_levers(facts, verdict, trial, &effects));
+    let watched = WatchedShare::of(facts.decisive);
+    let own: Vec<Effect> = effects.iter().map(|effect| watched.own(effect)).collect();
+    utilization::lower(&mut found, &own, &utilization::of_levers(facts, verdict, trial, &own));
     let part = |(at, lever): (usize, &run::LeverSlots)| Elasticity {
         lever: lever.lever.clone(),
         host: lever.host.clone(),
@@ -57,6 +59,22 @@ fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> b
     move |slot| {
         let [begin_s, end_s] = [slot, slot + 1].map(|slot| begin_s + slot_s * slot as f64);
         periods.iter().any(|period| period.overlaps(Window { begin_s, end_s }))
+    }
+}
+
+/// Replaces the measured shares of the watched server's resources by their shares of its own throughput, if it answers
+/// only some of the requests. The remainder becomes smaller by the difference.
+fn of_watched_server(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
+    let watched = WatchedShare::of(facts.decisive);
+    let is_own = |at: &usize| !is_of_all_servers(&trial.levers[*at].lever);
+    let measured = |at: &usize| found.bases[*at].is_measured() && is_own(at);
+    for at in (0..trial.levers.len()).filter(measured).filter(|_| !watched.is_whole()).collect::<Vec<_>>() {
+        let of_all = found.elasticities[at];
+        let own = watched.elasticity(found.ratios[at], found.doses[at]);
+        found.remainder.value -= own.value - of_all.value;
+        found.remainder.low -= own.high - of_all.high;
+        found.remainder.high -= own.low - of_all.low;
+        found.elasticities[at] = own;
     }
 }
 

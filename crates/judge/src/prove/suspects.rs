@@ -2,6 +2,7 @@
 
 use run::{Bottleneck, Run, SOURCES_LEVER, Trial, UpstreamLimit};
 
+use super::watched::WatchedShare;
 use crate::single::good;
 use crate::thresholds::MAX_PREDICTED_FACTOR;
 
@@ -34,14 +35,14 @@ pub struct Suspect {
 /// distance explains is part of the remainder. Bottlenecks without a lever are tested indirectly: all levers should
 /// have no effect.
 pub const SUSPECTS: &[Suspect] = &[
-    full("server-cpu", "server-cpu"),
-    full("server-single-thread", "server-cpu"),
+    of_server("server-cpu", "server-cpu"),
+    of_server("server-single-thread", "server-cpu"),
     full("client-cpu", "client-cpu"),
-    suspect("server-cpu-quota", "quota", what_is_left),
-    full("server-disk", "disk"),
+    suspect("server-cpu-quota", "quota", of_watched_server),
+    of_server("server-disk", "disk"),
     suspect("network-medium", "link", what_is_left),
     suspect("network-medium", "request-bytes", what_is_left),
-    Suspect { serial: true, ..full("server-concurrency", "server-cpu") },
+    Suspect { serial: true, ..of_server("server-concurrency", "server-cpu") },
     behind(UpstreamLimit::Cpu, "behind-cpu"),
     behind(UpstreamLimit::Thread, "behind-cpu"),
     behind(UpstreamLimit::Lock, "behind-cpu"),
@@ -52,7 +53,7 @@ pub const SUSPECTS: &[Suspect] = &[
     suspect("tcp-window", "window", what_is_left),
     suspect("tcp-delayed-ack", "quick-ack", without_the_timer),
     suspect("accept-queue", "keep-alive", without_connects),
-    suspect("server-fds", "descriptors", what_is_left),
+    suspect("server-fds", "descriptors", of_watched_server),
 ];
 
 const fn suspect(bottleneck: &'static str, lever: &'static str, ratio: fn(&Run, f64) -> f64) -> Suspect {
@@ -63,8 +64,12 @@ const fn full(bottleneck: &'static str, lever: &'static str) -> Suspect {
     Suspect { needs_saturation: true, ..suspect(bottleneck, lever, what_is_left) }
 }
 
+const fn of_server(bottleneck: &'static str, lever: &'static str) -> Suspect {
+    Suspect { ratio: of_watched_server, ..full(bottleneck, lever) }
+}
+
 const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
-    Suspect { behind: Some(limit), ..full("server-concurrency", lever) }
+    Suspect { behind: Some(limit), ..of_server("server-concurrency", lever) }
 }
 
 /// Returns the rows of [`SUSPECTS`] that test a verdict. The experiment uses the first row whose lever is usable.
@@ -104,6 +109,12 @@ pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'
 /// Predicts that throughput changes in proportion to the part of the resource that the lever leaves.
 fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
+}
+
+/// Predicts that the watched server's part of the throughput changes in proportion to the part of its resource that the
+/// lever leaves.
+fn of_watched_server(run: &Run, dose: f64) -> f64 {
+    WatchedShare::of(decisive(run)).left(dose)
 }
 
 /// Time for which Linux delays an acknowledgement (TCP_DELACK_MIN), microseconds.

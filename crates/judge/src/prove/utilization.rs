@@ -11,6 +11,7 @@ use stats::queueing::least_elasticity;
 
 use super::Estimates;
 use super::suspects::suspects_of;
+use super::watched::WatchedShare;
 use crate::generator::load_threads;
 use crate::number::ratio;
 use crate::single::server_of;
@@ -27,10 +28,10 @@ const USED_OF_LIMIT: &[(&str, &[&str])] = &[
 ];
 
 /// Lowers the low ends of elasticities to the values that the utilizations of the resources allow. `used` contains the
-/// known utilizations of each lever's resource.
-pub(super) fn lower(found: &mut Estimates, used: &[Vec<f64>]) {
+/// known utilizations of each lever's resource, and `effects` the effect of each lever.
+pub(super) fn lower(found: &mut Estimates, effects: &[Effect], used: &[Vec<f64>]) {
     for (at, used) in used.iter().enumerate().filter(|(at, _)| found.bases[*at].is_measured()).collect::<Vec<_>>() {
-        let least = least(used, found.ratios[at].high, 1.0 - found.doses[at]).filter(|(least, _)| *least < 1.0);
+        let least = least(used, effects[at].high, 1.0 - found.doses[at]).filter(|(least, _)| *least < 1.0);
         let Some((least, _)) = least else { continue };
         let too_high = (found.elasticities[at].low - least).max(0.0);
         found.elasticities[at].low -= too_high;
@@ -85,14 +86,16 @@ pub(super) fn filled<'a>(
     proof: &Proof,
     effects: &'a [Effect],
 ) -> Option<(&'a str, f64)> {
-    let used = of_levers(facts, verdict, ProofTrial::of_speeds(&proof.trials)?, effects);
-    let filled = |(effect, used): (&'a Effect, Vec<f64>)| {
+    let watched = WatchedShare::of(facts.decisive);
+    let own: Vec<Effect> = effects.iter().map(|effect| watched.own(effect)).collect();
+    let used = of_levers(facts, verdict, ProofTrial::of_speeds(&proof.trials)?, &own);
+    let filled = |((effect, own), used): ((&'a Effect, &Effect), Vec<f64>)| {
         let part = proof.parts().find(|part| part.lever == effect.lever)?;
         let is_open = part.basis.is_measured() && part.estimate.value >= MOST && part.estimate.low < MOST;
-        let (least, used) = least(&used, effect.high, 1.0 - effect.dose).filter(|_| is_open)?;
+        let (least, used) = least(&used, own.high, 1.0 - own.dose).filter(|_| is_open)?;
         (least < MOST).then_some((effect.lever.as_str(), used))
     };
-    effects.iter().zip(used).find_map(filled)
+    effects.iter().zip(&own).zip(used).find_map(filled)
 }
 
 /// Returns the load during which the levers of a trial were switched on and off.

@@ -11,7 +11,7 @@ use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
 use super::suspects::bottleneck_of;
 use crate::Facts;
-use crate::number::{figure, percent};
+use crate::number::{figure, percent, ratio};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
 
@@ -91,9 +91,10 @@ fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
 
-/// Returns the predicted change in percent. The prediction for throughput is a fall by the measured dose.
+/// Returns the predicted change in percent. The prediction for throughput is a fall in proportion to the measured dose.
 fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
-    percent(if of.is_throughput() { measured.dose } else { predicted.ratio - 1.0 })
+    let per_dose = ratio(1.0 - predicted.ratio, predicted.dose).unwrap_or(1.0);
+    percent(if of.is_throughput() { measured.dose * per_dose } else { predicted.ratio - 1.0 })
 }
 
 /// Describes the change of a figure in words.

@@ -1,6 +1,6 @@
 //! Comparison of the levers' effects with the verdict, and with other resources that may be the limit.
 
-use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
+use run::{Bottleneck, Effect, Estimate, LOAD_LEVER, Proof};
 
 use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
@@ -12,6 +12,7 @@ use crate::prove::saturated;
 use crate::prove::steadiness::doubt;
 use crate::prove::suspects::{Suspect, bottleneck_of, ids_of};
 use crate::prove::turns::{PredictionCheck, check};
+use crate::prove::watched::WatchedShare;
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
@@ -50,8 +51,14 @@ pub(super) fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
 
-/// Classifies the effect of the verdict's lever.
-pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
+/// Classifies the effect of the verdict's lever. `watched` is the watched server's share of the requests.
+pub(super) fn own(
+    proof: &Proof,
+    effects: &[Effect],
+    verdict: &Bottleneck,
+    turns: Option<&OwnTurns>,
+    watched: WatchedShare,
+) -> Own {
     let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
     match turns.map(|turns| turns.check) {
         Some(PredictionCheck::Confirmed | PredictionCheck::Exceeded) => return Own::Follows,
@@ -66,7 +73,7 @@ pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns
         run::ElasticityBasis::Open => Own::Slack,
         _ if part.estimate.high < EXCLUDED => Own::Small,
         _ if !is_largest => Own::Partly,
-        _ if is_as_predicted(effects, suspect.lever) => Own::Follows,
+        _ if is_as_predicted(effects, suspect.lever, watched) => Own::Follows,
         _ => Own::Astray,
     }
 }
@@ -92,12 +99,15 @@ pub(super) fn saturation(
 }
 
 /// Returns true if the measured throughput agrees with the prediction: its interval contains the prediction or misses
-/// it by at most the model's error. The interval of the measured change must also exclude "no effect".
-pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
+/// it by at most the model's error. The interval of the measured change must also exclude "no effect". For a lever on
+/// the watched server, the throughput of this server counts.
+pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedShare) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
-    let nearest = expected.max(effect.low).min(effect.high);
-    (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
+    let all = Estimate { value: effect.ratio, low: effect.low, high: effect.high };
+    let own = if parts::is_of_all_servers(lever) { all } else { watched.ratio(all) };
+    let nearest = expected.max(own.low).min(own.high);
+    (nearest - expected).abs() <= ASTRAY && own.high < 1.0
 }
 
 /// Compares the verdict with the measured kind of CPU limit. Only the lever `server-cpu` shows a kind of CPU limit, so
