@@ -1,5 +1,6 @@
-//! Lowers the CPU quota of the server's control group by a quarter during an experiment.
+//! Lowers the CPU quotas of the server's control groups by a quarter during an experiment.
 
+use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 use probe::CpuQuota;
@@ -35,8 +36,7 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-/// Checks that the CPU quota of the plan's processes can be changed. Only the quota of the first process is read,
-/// because all workers of a server usually share it.
+/// Checks that the CPU quotas of the plan's processes can be changed.
 pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let undo = prepare(plan)?;
     for file in undo.resources() {
@@ -47,24 +47,37 @@ pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
 }
 
 fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
-    let quota = || {
-        let quota = plan.pids.first().and_then(|pid| CpuQuota::of_process(*pid));
-        quota.ok_or("the control group has no CPU quota, or it cannot be read")
-    };
-    let file = quota()?.file;
-    Undo::prepare([Resource::File(file.clone())], || {
-        let quota = quota()?;
-        if quota.file != file {
+    let files: Vec<PathBuf> = quotas(plan)?.into_iter().map(|quota| quota.file).collect();
+    Undo::prepare(files.iter().cloned().map(Resource::File), || {
+        let quotas = quotas(plan)?;
+        if !quotas.iter().map(|quota| &quota.file).eq(&files) {
             return Err("the server moves between control groups".into());
         }
-        // In version 2 of control groups, the file contains the quota and the period; in version 1, only the quota. In
-        // both versions of control groups, a later read of the file returns the text that was written.
-        let after = quota.times(REMAINING_SHARE);
-        Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
+        Ok(quotas.into_iter().map(lowered).collect())
     })
 }
 
-/// Lowers the quota of the plan's processes while the lever is on.
+/// Returns the CPU quotas of the plan's processes, each once. Workers usually share one quota, but replicas of an
+/// upstream may have one each. Processes without a quota are left out.
+fn quotas(plan: &LeverPlan) -> Result<Vec<CpuQuota>, String> {
+    let mut found: Vec<CpuQuota> = Vec::new();
+    for quota in plan.pids.iter().filter_map(|pid| CpuQuota::of_process(*pid)) {
+        if found.iter().all(|other| other.file != quota.file) {
+            found.push(quota);
+        }
+    }
+    if found.is_empty() { Err("the control group has no CPU quota, or it cannot be read".into()) } else { Ok(found) }
+}
+
+/// Returns the change that lowers a quota. In version 2 of control groups, the file contains the quota and the period;
+/// in version 1, only the quota. In both versions of control groups, a later read of the file returns the text that was
+/// written.
+fn lowered(quota: CpuQuota) -> Change {
+    let after = quota.times(REMAINING_SHARE);
+    Change::File { file: quota.file, before: quota.text, after }
+}
+
+/// Lowers the quotas of the plan's processes while the lever is on.
 pub(super) fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut undo = prepare(plan)?;
     SlotClock::new(plan).switch(&commands, REMAINING_SHARE, |on| undo.switch(on))
