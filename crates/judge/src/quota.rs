@@ -5,7 +5,7 @@ use crate::number::ratio;
 use crate::signals::cpu::plateau;
 use crate::signals::full::full;
 use crate::signals::{Signal, chance};
-use crate::thresholds::{ONE_PLACE, ONE_THREAD};
+use crate::thresholds::{CHARGED_APART, ONE_PLACE, ONE_THREAD};
 use crate::view::View;
 
 /// Returns the share of its CPU quota that the server uses, as a signal. Returns `None` without a quota.
@@ -23,6 +23,18 @@ pub(crate) fn used_up(facts: &Facts<'_>, view: &View<'_>) -> f64 {
     let Some(used) = used(view).filter(|_| !fills_one_thread(view)) else { return 0.0 };
     let host = full("", 1.0, view.processors_busy().unwrap_or(1.0));
     chance(used.log_odds() + plateau(facts)) * (1.0 - host.chance())
+}
+
+/// Returns the part of the unused quota that the kernel's stops explain, 0 to 1. A server that its quota limits runs on
+/// P CPUs until its quota is used up, and then stops for the share 1 - used / P of the time. Without P above the quota,
+/// the kernel would not stop it, so the stops take at least the share 1 - used / quota. The kernel counts each stopped
+/// CPU, so its counter is at least as long. Returns 1 if the quota or the length of the stops is unknown.
+pub(crate) fn stops_explain(view: &View<'_>) -> f64 {
+    let used = view.share_of_time("cgroup.cpu_time").or_else(|| view.cpu_used());
+    let unused = used.zip(view.cpu_quota()).map(|(used, quota)| 1.0 - used / quota - CHARGED_APART);
+    let stopped = view.share_of_time("cgroup.cpu_throttled_time");
+    let explained = stopped.zip(unused.filter(|unused| *unused > 0.0)).map(|(stopped, unused)| stopped / unused);
+    explained.map_or(1.0, |part| part.clamp(0.0, 1.0))
 }
 
 /// Returns true if the quota is about one CPU, and one thread does nearly all the work.

@@ -8,7 +8,7 @@ use crate::evidence::{Throttled, is_quota_used, measured, quota_of_others, throt
 use crate::number::{cpus, figure, percent};
 use crate::quota;
 use crate::signals::Signal;
-use crate::thresholds::{HINT, QUOTA_UNUSED, SUREST, THROTTLED, THROTTLED_WIDTH};
+use crate::thresholds::{HINT, LIKELY, QUOTA_UNUSED, SUREST, THROTTLED, THROTTLED_WIDTH};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -25,7 +25,8 @@ pub(super) const RULE: Rule = Rule {
               the next period none of its threads run, so CPUs look idle although requests wait, and response times show \
               steps of one period. The kernel counts all periods, and those in which it stopped the group. A runtime that \
               starts one thread for each CPU of its quota (Go, tokio, the JVM) is hardly ever stopped, but uses the whole \
-              quota while CPUs of the host are idle.",
+              quota while CPUs of the host are idle. Bursts, such as those of a garbage collector, may use up the quota of \
+              many periods for moments, while the rest of it is not needed. Such a quota is not the limit.",
     ..PLAIN
 };
 
@@ -37,7 +38,8 @@ fn signal(held: &Throttled) -> Signal {
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some((view, held)) = facts.server().and_then(|view| Some((view, throttled(&view)?))) else { return Vec::new() };
     let by_periods = signal(&held);
-    let by_use = quota::used(&view).filter(|_| quota::used_up(facts, &view) > by_periods.chance());
+    let chance = by_periods.chance() * quota::stops_explain(&view);
+    let by_use = quota::used(&view).filter(|_| quota::used_up(facts, &view) > chance);
     vec![by_use.unwrap_or(by_periods)]
 }
 
@@ -52,9 +54,10 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             None => Verdict::CannotSay(vec!["cgroup.cpu_periods of the server's control group".into()]),
         };
     };
-    let (by_periods, by_use) = (signal(&held).chance(), quota::used_up(facts, &view));
+    let explained = quota::stops_explain(&view);
+    let (by_periods, by_use) = (signal(&held).chance() * explained, quota::used_up(facts, &view));
     if by_periods.max(by_use) < HINT {
-        return Verdict::RuledOut(format!("the CPU quota ran out in {} of its periods", percent(held.share)));
+        return Verdict::RuledOut(format!("{}{}", ran_out(&held), if explained < LIKELY { SHORT_STOPS } else { "" }));
     }
     if let Some(why) = quota_of_others(&view, "server").filter(|_| !facts.limited()) {
         return Verdict::RuledOut(why);
@@ -64,6 +67,13 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     } else {
         with_throttling(&view, held, by_periods)
     }
+}
+
+/// Words for the end of a sentence about a quota whose stops are short.
+const SHORT_STOPS: &str = ", but only for moments: the rest of the quota was not needed";
+
+fn ran_out(held: &Throttled) -> String {
+    format!("the CPU quota ran out in {} of its periods", percent(held.share))
 }
 
 fn with_throttling(view: &View<'_>, held: Throttled, chance: f64) -> Verdict {
@@ -116,6 +126,31 @@ mod tests {
             .run();
         crate::judge(&mut run);
         run.findings.bottleneck
+    }
+
+    /// Bursts of a garbage collector exhaust the quota of four CPUs in 45 % of the periods. The kernel stops threads
+    /// for the share `stopped` of the time, and requests wait for a pool of connections.
+    #[test]
+    fn a_quota_that_bursts_touch_for_moments_is_not_the_limit() {
+        let bursts = |stopped: f64, used: f64| {
+            let share = |p: &crate::planted::Point| p.x / p.capacity;
+            PlantedRun::new(4000.0, 2500.0)
+                .level(Who::Server, "cpu.online", "", 16.0)
+                .level(Who::Server, "process.cpus_allowed", "srv:100", 16.0)
+                .level(Who::Server, "cgroup.cpu_quota", "/srv", 4.0)
+                .per_s(Who::Server, "cpu.idle", "total", move |p| 1e6 * (15.9 - share(p) * 4.0 * used))
+                .per_s(Who::Server, "cpu.user", "total", move |p| 1e6 * share(p) * 4.0 * used)
+                .per_s(Who::Server, "process.cpu", "srv:100", move |p| 1e6 * share(p) * 4.0 * used)
+                .per_s(Who::Server, "cgroup.cpu_time", "/srv", move |p| 1e6 * share(p) * 4.0 * used)
+                .per_s(Who::Server, "cgroup.cpu_periods", "/srv", |_| 10.0)
+                .per_s(Who::Server, "cgroup.cpu_throttled_periods", "/srv", move |p| 4.5 * share(p))
+                .per_s(Who::Server, "cgroup.cpu_throttled_time", "/srv", move |p| 1e6 * share(p) * stopped)
+                .verdict()
+        };
+        let (burst, long, full) = (bursts(0.03, 0.73), bursts(0.9, 0.73), bursts(0.03, 0.98));
+        assert_ne!(burst.id, "server-cpu-quota", "{burst:#?}");
+        assert!(long.id == "server-cpu-quota" && long.confidence >= 0.9, "stranded in slices of CPUs: {long:#?}");
+        assert!(full.id == "server-cpu-quota" && full.confidence >= 0.9, "{full:#?}");
     }
 
     #[test]
