@@ -7,7 +7,7 @@ use crate::choose::{Answer, Choice, choose};
 use crate::failures::Failures;
 use crate::inside::Inside;
 use crate::number::percent;
-use crate::rules::{RULES, Rule, Tier, Verdict, no_good_answers};
+use crate::rules::{RULES, Rule, Tier, Verdict, lack_of_cpus, no_good_answers};
 use crate::sweep::Plateau;
 use crate::thresholds::{LIKELY, SURE};
 use crate::waits::{self, WordOrder};
@@ -174,7 +174,12 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     let unread = facts.server().is_none();
     let forbidden = !missing.is_empty() && facts.server().is_some_and(|view| is_forbidden(view.side, answers));
     let one_load = facts.plateau == Plateau::NoResult && facts.search.is_empty();
+    let lacks_cpus = lack_of_cpus(facts).is_some();
     let reads = [
+        (
+            lacks_cpus,
+            "Run loadline outside of the server's container, on its host, so that it can read the server's control group.",
+        ),
         (!facts.outgrown.is_empty(), "Run `loadline find` again, now that the server is warm."),
         (unread, "Run loadline on the server's host, or name its process: --server-pid PID."),
         (one_load && !facts.is_search(), "Run `loadline find URL`, which sends several load levels."),

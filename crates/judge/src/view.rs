@@ -92,17 +92,6 @@ pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
 }
 
-/// Returns true if the processes `busy` share one set of `cpus` CPUs: together they use no more than this set has, and
-/// wait for a CPU for a considerable part of the time. Processes with sets of their own would find a free CPU.
-fn shares_one_set(busy: &[Task], cpus: f64) -> bool {
-    let used: f64 = busy.iter().map(|p| p.busy).sum();
-    let waited: f64 = busy.iter().filter_map(|p| p.wait).sum();
-    busy.len() > 1
-        && used <= (1.0 + CHARGED_APART) * cpus
-        && used + waited > cpus
-        && waited > CPU_WAIT * (used + waited)
-}
-
 impl<'a> View<'a> {
     /// Makes the view of a side.
     pub fn new(role: &'static str, trial: &'a Trial, side: &'a Side) -> Self {
@@ -256,7 +245,8 @@ impl<'a> View<'a> {
 
     /// Returns the number of CPUs that the processes `busy` may use, at most the number that is online. If only the
     /// number of CPUs per process is known, adds these numbers up, as if the processes used different CPUs, unless the
-    /// processes share one set of CPUs ([`shares_one_set`]). If the number of online CPUs is unknown, too, returns the largest number that a single process may use.
+    /// processes share one set of CPUs ([`View::share_one_set`]). If the number of online CPUs is unknown, too, returns
+    /// the largest number that a single process may use.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -264,7 +254,7 @@ impl<'a> View<'a> {
             return Some(online.map_or(bits, |o| bits.min(o)));
         }
         let widest = busy.iter().filter_map(|p| p.allowed).reduce(f64::max);
-        if let Some(one) = widest.filter(|one| shares_one_set(busy, *one)) {
+        if let Some(one) = widest.filter(|one| self.share_one_set(busy, *one)) {
             return Some(one);
         }
         let together: f64 = busy.iter().filter_map(|p| p.allowed).sum();
@@ -273,6 +263,27 @@ impl<'a> View<'a> {
             (Some(w), None) => Some(w),
             (None, o) => o,
         }
+    }
+
+    /// Returns true if the processes `busy` share one set of `cpus` CPUs. Together they use no more than this set has,
+    /// and either wait for a CPU for a considerable part of the time, or hardly run on any other CPU. Processes with
+    /// sets of their own would find a free CPU.
+    fn share_one_set(&self, busy: &[Task], cpus: f64) -> bool {
+        let used: f64 = busy.iter().map(|p| p.busy).sum();
+        let waited: f64 = busy.iter().filter_map(|p| p.wait).sum();
+        let wait = used + waited > cpus && waited > CPU_WAIT * (used + waited);
+        let run_on_few = || self.busy_beyond(cpus).is_some_and(|beyond| beyond <= WORKS * used);
+        busy.len() > 1 && used <= (1.0 + CHARGED_APART) * cpus && (wait || run_on_few())
+    }
+
+    /// Returns the CPU use on all CPUs except the `cpus` busiest ones, in CPUs. Returns `None` if single CPUs were not
+    /// read.
+    fn busy_beyond(&self, cpus: f64) -> Option<f64> {
+        let span_us = self.span_s? * 1e6;
+        let single = self.instances("cpu.idle").into_iter().filter(|(name, _)| name != "total");
+        let mut each: Vec<f64> = single.map(|(_, idle_us)| (1.0 - idle_us / span_us).max(0.0)).collect();
+        each.sort_by(|a, b| b.total_cmp(a));
+        (!each.is_empty()).then(|| each.iter().skip(cpus as usize).sum())
     }
 
     /// Returns the share of the time (0 to 1) for which the CPUs that the side may use were busy with work of any

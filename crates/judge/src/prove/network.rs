@@ -81,7 +81,15 @@ impl Network {
     pub(super) fn estimated(&self, seed: u64) -> Estimates {
         let (trial, used) = self.trial(seed);
         let mut found = estimate(&trial).unwrap();
-        utilization::lower(&mut found, &used);
+        let effect = |(ratio, dose): (&Estimate, &f64)| Effect {
+            dose: *dose,
+            ratio: ratio.value,
+            low: ratio.low,
+            high: ratio.high,
+            ..Effect::default()
+        };
+        let effects: Vec<Effect> = found.ratios.iter().zip(&found.doses).map(effect).collect();
+        utilization::lower(&mut found, &effects, &used);
         found
     }
 

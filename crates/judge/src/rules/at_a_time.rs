@@ -39,8 +39,8 @@ pub(super) fn at_a_time(facts: &Facts<'_>) -> Option<AtATime> {
 }
 
 /// Returns advice on a server that may refuse requests because its queue is full: a next step that shows whether too
-/// few workers or a rate limit is the cause. Returns `None` if no queue was seen. A queue also counts if the status of the
-/// refusals names a limit (429): inference servers and search engines use it for a full queue.
+/// few workers or a rate limit is the cause. Returns `None` if no queue was seen. A queue also counts if the status of
+/// the refusals names a limit (429): inference servers and search engines use it for a full queue.
 pub(super) fn advice(facts: &Facts<'_>) -> Option<String> {
     let refuses = facts.loaded().any(|trial| refused(trial) >= REFUSED);
     let number = queue(facts).filter(|_| refuses).map(|_| number(facts))?;

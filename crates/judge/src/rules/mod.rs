@@ -47,6 +47,7 @@ pub use delaying_limit::may_delay;
 pub(crate) use network_medium::{carried, is_full_link, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
+pub(crate) use withheld::lack_of_cpus;
 
 /// All rules of the verdict. If several results are equally probable, the first rule in this table wins.
 pub const RULES: &[Rule] = &[

@@ -9,7 +9,7 @@ use super::queue_signs::{
     waits_longer,
 };
 use super::rule::{PLAIN, Rule, Tier, Verdict, cannot_say, server};
-use super::withheld::lacks_cpus;
+use super::withheld;
 use crate::Facts;
 use crate::ack_timer;
 use crate::chain::Chain;
@@ -188,7 +188,7 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
-    if let Some(verdict) = lacks_cpus(view).filter(|_| !by_upstream) {
+    if let Some(verdict) = withheld::withheld(facts, view).filter(|_| !by_upstream) {
         return Err(verdict);
     }
     // The rule `server-single-thread` covers a full thread. Without counters per thread, the CPU use of a process may

@@ -3,6 +3,7 @@
 use run::{Caveat, FigureUnit};
 
 use super::rule::{PLAIN, Rule, Verdict, full_server};
+use super::withheld::may_lack_quota;
 use crate::Facts;
 use crate::evidence::{measured, thread_line};
 use crate::number::{cpus, figure, percent};
@@ -80,6 +81,10 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         Some(several) => several.sentence(),
         None => format!("one thread of the server is full ({}): more CPUs will not help", thread.task.name),
     };
+    if may_lack_quota(&cpu.view, &thread.task) {
+        let sentence = format!("{sentence}, or a CPU quota that loadline cannot read withholds CPU time from it");
+        return Ok(Verdict::Binds { confidence: probability.min(LIKELY), sentence, evidence });
+    }
     Ok(Verdict::Binds { confidence: probability, sentence, evidence })
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use run::{Run, Trial};
 
 use super::rule::{PLAIN, Rule, Tier, Verdict};
+use super::withheld;
 use crate::Facts;
 use crate::course::changes_rate;
 use crate::evidence::line;
@@ -130,7 +131,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             format!("the busiest measured CPUs were {} busy", percent(b)),
         ));
     }
+    let lack = withheld::lack_of_cpus(facts).filter(|_| flat);
     let sentence = match (flat, busiest) {
+        (true, _) if lack.is_some() => lack.unwrap_or_default() + WITHHELD,
         (true, Some(b)) if b < BUSY => {
             "throughput stopped growing, but no measured device was full: requests queue somewhere else".into()
         }
@@ -140,6 +143,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
+
+/// End of the sentence about threads that lack CPUs.
+const WITHHELD: &str = ": a CPU quota or a set of CPUs that loadline cannot read withholds CPU time from them";
 
 /// Returns the sentence about a run with one load. `busy` is the utilization of the busiest device.
 fn one_load(facts: &Facts<'_>, busy: f64) -> String {

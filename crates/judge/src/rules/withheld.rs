@@ -2,33 +2,55 @@
 //! that loadline could not read.
 
 use super::rule::{Verdict, cannot_say};
+use crate::Facts;
 use crate::evidence::throttled;
-use crate::number::percent;
+use crate::number::{percent, ratio};
 use crate::signals::ready::ReadyThreads;
-use crate::thresholds::LIKELY;
-use crate::view::View;
+use crate::thresholds::{COMPETE, CPU_WAIT, LIKELY, SEVERAL_CPUS};
+use crate::view::{Task, View};
 
-/// Returns a verdict that names no cause, if the working threads lack CPUs. The caller has seen that the server's CPUs
-/// are not full. A CPU quota or a CPU set that loadline could not read then withholds CPU time from the threads.
-pub(super) fn lacks_cpus(view: &View<'_>) -> Option<Verdict> {
+/// Says that the working threads are always ready to run, but wait for a CPU although CPUs are idle. Returns `None` if
+/// they are not, or if the CPUs are so busy that other work may explain the wait. Such threads wait neither for a lock
+/// nor for a request. The trial is the one with the most clients near the highest rate, in which the most threads are
+/// ready.
+pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
+    let view = facts.crowded_server().filter(finds_idle_cpus)?;
     let threads = ReadyThreads::of(&view.workers());
-    if threads.lack_cpus(view.given(), 0.0) < LIKELY {
-        return None;
-    }
     let waited = threads.wants * threads.unmet;
-    let text = format!(
-        "the server's working threads ran {} and waited for a CPU {} of the time, so they wait neither for a lock nor for \
-         a worker",
-        percent(threads.wants - waited),
-        percent(waited)
-    );
+    (threads.lack_cpus(view.given(), 0.0) >= LIKELY).then(|| {
+        format!(
+            "the server's working threads ran {} and waited for a CPU {} of the time, although CPUs were idle",
+            percent(threads.wants - waited),
+            percent(waited)
+        )
+    })
+}
+
+/// Returns a verdict that names no cause, if the working threads lack CPUs that are idle. A CPU quota or a CPU set that
+/// loadline could not read then withholds CPU time from the threads.
+pub(super) fn withheld(facts: &Facts<'_>, view: &View<'_>) -> Option<Verdict> {
+    let text = lack_of_cpus(facts)?;
     Some(match throttled(view) {
         Some(_) => Verdict::RuledOut(text),
-        None => cannot_say(format!(
-            "{text}: a CPU quota or a CPU set withholds CPU time, and loadline cannot read it \
-             (cgroup.cpu_throttled_periods, process.cpu_mask)"
-        )),
+        None => cannot_say(LIMITS_OF_CPUS),
     })
+}
+
+/// Counters that show a limit on the CPU time of the server.
+const LIMITS_OF_CPUS: &str =
+    "cgroup.cpu_throttled_periods and process.cpu_mask, which show the CPU quota and the CPU set of the server";
+
+fn finds_idle_cpus(view: &View<'_>) -> bool {
+    view.processors_busy().is_some_and(|busy| busy < COMPETE)
+}
+
+/// Returns true if a quota that loadline cannot read may withhold CPU time from a thread. The thread often waits for a
+/// CPU although it may use several CPUs, which are mostly idle.
+pub(super) fn may_lack_quota(view: &View<'_>, task: &Task) -> bool {
+    let waits = task.wait.and_then(|wait| ratio(wait, task.wants())).is_some_and(|unmet| unmet > CPU_WAIT);
+    let allowed = task.mask.map(|mask| f64::from(mask.count_ones())).or(task.allowed).or_else(|| view.cpu_allowed());
+    let is_unread = view.value("cgroup.cpu_periods").is_none();
+    waits && is_unread && finds_idle_cpus(view) && allowed.is_some_and(|cpus| cpus >= SEVERAL_CPUS)
 }
 
 #[cfg(test)]
@@ -72,8 +94,19 @@ mod tests {
         for (n, ran) in [(1, 0.5), (8, 0.25)] {
             let verdict = threads(n, ran, 0.99 - ran).verdict();
             assert!(verdict.confidence < 0.7 && has_missing_quota(&verdict), "{n}: {verdict:#?}");
-            assert!(!verdict.advice.iter().any(|a| a.contains("lock") || a.contains("workers")), "{verdict:#?}");
+            assert!(verdict.sentence.contains("waited for a CPU"), "{verdict:#?}");
+            assert!(verdict.advice.len() == 1 && verdict.advice[0].contains("control group"), "{verdict:#?}");
         }
+    }
+
+    /// The only thread of a server runs 80 % of the time, and its quota of 0.8 CPUs withholds the rest. A thread that
+    /// hardly waits is full.
+    #[test]
+    fn a_thread_that_waits_beside_idle_cpus_may_lack_a_quota() {
+        let (quota, full) = (threads(1, 0.8, 0.19).verdict(), threads(1, 0.98, 0.01).verdict());
+        assert!(quota.confidence <= 0.5 && !quota.advice.is_empty(), "{quota:#?}");
+        assert!(quota.id != "server-single-thread" || quota.sentence.contains("quota"), "{quota:#?}");
+        assert!(full.id == "server-single-thread" && full.confidence >= 0.9, "{full:#?}");
     }
 
     /// A server whose eight threads take turns at a lock sleeps while it waits, so a few workers stay its limit.
@@ -87,7 +120,7 @@ mod tests {
     /// would add up to all 64 CPUs of the host.
     #[test]
     fn workers_that_share_a_set_of_cpus_fill_it() {
-        let shared = |waited: f64| {
+        let shared = |waited: f64, cpus: u32| {
             let busy = |share: f64| move |p: &Point| p.x / p.capacity * share * 1e6;
             let mut planted = PlantedRun::new(4000.0, 1000.0)
                 .none(Who::Server, "thread.cpu")
@@ -108,10 +141,16 @@ mod tests {
                     .per_s(Who::Server, "thread.run_delay", &thread, busy(waited))
                     .change(move |t, _| t.server.iter_mut().for_each(|s| s.processes.push(named.clone())));
             }
+            let idle =
+                move |cpu: u32| move |p: &Point| if cpu < cpus { 1e6 - busy(4.0 / f64::from(cpus))(p) } else { 1e6 };
+            planted = (0..16)
+                .fold(planted, |planted, cpu| planted.per_s(Who::Server, "cpu.idle", &cpu.to_string(), idle(cpu)));
             planted.verdict()
         };
-        let (full, apart) = (shared(0.74), shared(0.005));
-        assert!(full.id == "server-cpu" && full.confidence >= 0.9, "{full:#?}");
+        let (full, unseen, apart) = (shared(0.74, 16), shared(0.005, 4), shared(0.005, 16));
+        for full in [full, unseen] {
+            assert!(full.id == "server-cpu" && full.confidence >= 0.9, "{full:#?}");
+        }
         assert_ne!(apart.id, "server-cpu", "workers that never wait have CPUs of their own: {apart:#?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Threads of a server that are ready to run but wait for a CPU. A thread that runs or waits for a CPU all the time waits
-//! for nothing else: neither for a lock, nor for a request, nor for an upstream.
+//! Threads of a server that are ready to run but wait for a CPU. A thread that runs or waits for a CPU all the time
+//! waits for nothing else: neither for a lock, nor for a request, nor for an upstream.
 
 use super::chance;
 use super::full::full;
@@ -24,8 +24,9 @@ impl ReadyThreads {
         Self { wants, unmet: working().filter_map(|task| task.wait).sum::<f64>() / (n * wants) }
     }
 
-    /// Returns the probability that the threads are always ready to run, but often do not get a CPU. `given` is the share
-    /// of the time for which the hypervisor gave the CPUs to this machine, and `shift` the log odds of further evidence.
+    /// Returns the probability that the threads are always ready to run, but often do not get a CPU. `given` is the
+    /// share of the time for which the hypervisor gave the CPUs to this machine, and `shift` the log odds of further
+    /// evidence.
     pub(crate) fn lack_cpus(&self, given: f64, shift: f64) -> f64 {
         chance(full("", given, self.wants).log_odds() + shift) * chance((self.unmet - CPU_WAIT) / FULL_WIDTH)
     }

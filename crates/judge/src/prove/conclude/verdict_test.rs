@@ -12,7 +12,7 @@ use crate::prove::saturated;
 use crate::prove::steadiness::doubt;
 use crate::prove::suspects::{Suspect, bottleneck_of, ids_of};
 use crate::prove::turns::{PredictionCheck, check};
-use crate::prove::watched::WatchedShare;
+use crate::prove::watched::{WatchedShare, is_of_all_servers};
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
@@ -105,7 +105,7 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedS
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
     let all = Estimate { value: effect.ratio, low: effect.low, high: effect.high };
-    let own = if parts::is_of_all_servers(lever) { all } else { watched.ratio(all) };
+    let own = if is_of_all_servers(lever) { all } else { watched.ratio(all) };
     let nearest = expected.max(own.low).min(own.high);
     (nearest - expected).abs() <= ASTRAY && own.high < 1.0
 }
