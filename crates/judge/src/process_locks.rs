@@ -1,7 +1,7 @@
-//! Processes of the server that each use one CPU, although other CPUs are idle and no thread is full. The threads of such
-//! a process take turns, as under the interpreter lock of CPython and Ruby. By the utilization law, more threads of a
-//! process with a full lock gain nothing, but more processes do. Unlike `serial.rs`, this module does not need the number
-//! of requests at a time: requests may also wait outside of the lock, for example for a database.
+//! Processes of the server that each use one CPU, although other CPUs are idle and no thread is full. The threads of
+//! such a process take turns, as under the interpreter lock of CPython and Ruby. By the utilization law, more threads
+//! of a process with a full lock gain nothing, but more processes do. Unlike `serial.rs`, this module does not need the
+//! number of requests at a time: requests may also wait outside of the lock, for example for a database.
 
 use run::InstanceFilter;
 

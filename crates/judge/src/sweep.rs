@@ -113,9 +113,9 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, Some(before))).unwrap_or(Plateau::Grows)
 }
 
-/// Returns true if the sweep stopped growing, but an open loop completed at least twice its highest rate. The server has
-/// changed since the sweep: it compiled its code, filled a cache, or started more workers. By the utilization law, a
-/// device that the sweep filled could not have served the higher rate.
+/// Returns true if the sweep stopped growing, but an open loop completed at least twice its highest rate. The server
+/// has changed since the sweep: it compiled its code, filled a cache, or started more workers. By the utilization law,
+/// a device that the sweep filled could not have served the higher rate.
 pub(crate) fn is_outgrown(sweep: &[&Trial], search: &[&Trial]) -> bool {
     let best = |trials: &[&Trial]| highest_rate(trials.iter().copied());
     let is_flat = matches!(plateau(sweep, &[], top(sweep).first().copied()), Plateau::Flat { .. });

@@ -98,8 +98,8 @@ fn workers_that_pass_all_requests_on_are_no_workers_for_one_request() {
     assert!(workers.sentence.contains("srv has 4 children") && workers.confidence >= 0.7, "{workers:#?}");
 }
 
-/// The requests of a Java server take turns under a lock. One connection of the server always awaits the reply to a long
-/// poll for new settings.
+/// The requests of a Java server take turns under a lock. One connection of the server always awaits the reply to a
+/// long poll for new settings.
 #[test]
 fn a_connection_on_which_the_server_polls_for_news_is_no_pool() {
     let with_poll = |sent: fn(f64) -> f64| {

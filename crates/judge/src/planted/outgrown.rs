@@ -24,7 +24,8 @@ fn grown(later: f64) -> PlantedRun {
     PlantedRun::new(1600.0, SWEEP).steps(&[1, 2, 4, 8, 16, 32]).rates(&[0.5, 0.9, 1.4, 2.0, 2.6]).change(completes)
 }
 
-/// Returns the CPU use of a server that spends 1.6 ms of CPU time on a request during the sweep, and `later_us` after it.
+/// Returns the CPU use of a server that spends 1.6 ms of CPU time on a request during the sweep, and `later_us` after
+/// it.
 fn warms_up(p: &Point, later: f64, later_us: f64) -> f64 {
     match p.offered > p.x {
         true => (p.offered.min(later) * later_us / 1e6).min(3.98),

@@ -1,7 +1,7 @@
 //! Test double: a simulated closed queueing network whose queues can be slowed by levers. Service times are
 //! exponential, so the exact elasticities are known.
 
-use run::{LeverSlots, ProofTrial};
+use run::{Effect, Estimate, LeverSlots, ProofTrial};
 
 use super::{Estimates, estimate, utilization};
 use stats::queueing::{Station, closed, elasticities};
