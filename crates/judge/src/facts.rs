@@ -270,6 +270,12 @@ impl<'a> Facts<'a> {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
+    /// Returns true if more clients gave no higher rate, or if an open loop completed less than it offered. A delay of
+    /// each connection alone does neither, because more connections complete more.
+    pub(crate) fn is_rate_limited(&self) -> bool {
+        matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some_and(|trial| !keeps_up(trial))
+    }
+
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
     /// of CPUs. Of two machines, takes the one on which these other processes have the larger share of CPU use. Leaves
     /// out all processes on the machine that loadline watches, whatever their namespace. Returns `None` if the other

@@ -8,7 +8,6 @@ use crate::number::{percent, ratio};
 use crate::server_queue;
 use crate::signals::Signal;
 use crate::single::{clients, sides_of};
-use crate::sweep::Plateau;
 use crate::thresholds::{LOST, MUCH_LOWER, WIDE};
 use crate::view::View;
 
@@ -37,8 +36,7 @@ pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f
 /// segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still grew,
 /// the load did not add connections, or the server's workers wait until their answers are sent.
 pub(super) fn growth(facts: &Facts<'_>, view: &View<'_>) -> Option<Signal> {
-    let Plateau::Flat { .. } = facts.plateau else { return None };
-    if !server_queue::adds_connections(facts) || server_queue::workers_wait_to_send(facts) {
+    if !facts.is_rate_limited() || !server_queue::adds_connections(facts) || server_queue::workers_wait_to_send(facts) {
         return None;
     }
     let unloaded = facts.unloaded?;

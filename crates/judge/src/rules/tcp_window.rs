@@ -19,7 +19,6 @@ use crate::number::{duration, figure, percent, positive, ratio};
 use crate::server_queue;
 use crate::signals::Signal;
 use crate::single::sides_of;
-use crate::sweep::Plateau;
 use crate::thresholds::{
     BUFFER_FILLED, FULL_WIDTH, STALLS_SEEN, TRIP_QUEUED, TWO_SIGNS, UNREAD, WEAK_SIGN, WINDOW_FILLED, WINDOW_WAIT,
 };
@@ -175,15 +174,17 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
 /// connections carry more, until something that they share is full. With more clients at the same rate, the window then
 /// takes a smaller share of a request's time. Returns `None` if workers of the server wait for the window.
 fn caps_no_rate(facts: &Facts<'_>, limit: &Limit, view: &View<'_>) -> Option<Not> {
-    let Plateau::Flat { from, .. } = facts.plateau else { return None };
+    if !facts.is_rate_limited() {
+        return None;
+    }
     let waits = |crowded: &View<'_>| {
         let side = sides_of(crowded.trial).into_iter().find(|side| side.role == view.role)?;
         of_a_request(&side, side.value(limit.standing)?, side.value("connection.sampled")?)
     };
     let share = server_queue::share_of_handled(facts, waits).filter(|_| server_queue::adds_connections(facts))?;
     let why = format!(
-        "with more than {} clients data waited for {} only {} of a request's time, and throughput was the same: more connections carry more",
-        figure(from),
+        "with the most requests in flight data waited for {} only {} of a request's time, and throughput did not grow: more \
+         connections carry more",
         limit.words,
         percent(share)
     );
@@ -295,8 +296,13 @@ mod tests {
         let why = pool.ruled_out.iter().find(|out| out.id == "tcp-window").map(|out| out.why.as_str());
         assert!(why.is_some_and(|why| why.contains("more connections carry more")), "{why:?}");
         let unread = |p: &Point| 64.0 * (p.n - 32.0).max(0.0) / p.n;
-        let workers = verdict(&far().per_s(Who::Server, "connection.receive_queue", "", unread));
+        let waits = |far: PlantedRun| far.per_s(Who::Server, "connection.receive_queue", "", unread);
+        let workers = verdict(&waits(far()));
         assert_eq!(workers.id, "tcp-window", "{workers:#?}");
+        // Throughput grew up to the sweep's last step, and only an overload shows the limit.
+        let short = || far().steps(&[1, 2, 4, 8, 16, 32]).rates(&[1.15]);
+        assert_ne!(verdict(&short()).id, "tcp-window");
+        assert_eq!(verdict(&waits(short())).id, "tcp-window");
     }
 
     #[test]
