@@ -67,10 +67,10 @@ fn out_at_most(view: &View<'_>, disk: &str) -> f64 {
     spread(view, "disk.in_flight", mean).map_or(1.0, |(_, high)| high.clamp(0.0, 1.0))
 }
 
-/// Returns the confidence that a disk is the limit of the processes `own` that keep it busy. If a disk is the limit, some
-/// request waits for it nearly all the time, and a thread waits for each such request. A full disk for which no thread
-/// waits has other work, for example pages that the kernel writes back later. Threads that read asynchronously do not
-/// sleep for the disk, so a disk that is full of the processes' reads may still be their limit.
+/// Returns the confidence that a disk is the limit of the processes `own` that keep it busy. If a disk is the limit,
+/// some request waits for it nearly all the time, and a thread waits for each such request. A full disk for which no
+/// thread waits has other work, for example pages that the kernel writes back later. Threads that read asynchronously
+/// do not sleep for the disk, so a disk that is full of the processes' reads may still be their limit.
 pub(crate) fn limits(view: &View<'_>, own: &InstanceFilter<'_>, load: &Load) -> f64 {
     let full = full(load, view.share_of_time(STALLS)).chance();
     let Some(waits) = waits(view, own) else { return full * ONE_SIGN };
@@ -119,8 +119,8 @@ pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> O
     (is_parallel && is_as_fast && load.flushing < REFUSED).then_some(text)
 }
 
-/// Returns the share of the time in which at least one thread of the processes `own` waits for a disk. Returns `None` if
-/// the waits of the threads are unknown.
+/// Returns the share of the time in which at least one thread of the processes `own` waits for a disk. Returns `None`
+/// if the waits of the threads are unknown.
 fn own_waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<f64> {
     let recording = &view.side.recording;
     let columns: Vec<_> = recording.columns_of("process.disk_wait").filter(|c| own.has(&c.instance)).collect();
@@ -140,8 +140,8 @@ pub(crate) struct Waits {
     pub(crate) share: f64,
 }
 
-/// Returns the waits for disks of the threads of the processes `own`. If their waits are unknown, returns the waits of all
-/// threads of the host, which are an upper bound.
+/// Returns the waits for disks of the threads of the processes `own`. If their waits are unknown, returns the waits of
+/// all threads of the host, which are an upper bound.
 pub(crate) fn waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<Waits> {
     let of_own = own_waits(view, own).map(|share| Waits { counter: "process.disk_wait", whose: "server", share });
     let of_host = || Some(Waits { counter: STALLS, whose: "host", share: view.share_of_time(STALLS)? });

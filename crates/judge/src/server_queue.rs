@@ -60,8 +60,8 @@ pub(crate) fn past_the_network(facts: &Facts<'_>) -> Option<Evidence> {
     (unsent <= 0.0 || handled_share(&queue.view, unsent, queue.requests) < WINDOW_WAIT).then_some(queue.evidence)
 }
 
-/// Converts a share of all requests in flight to a share of the requests that the server handles. `queued` requests wait
-/// for a worker.
+/// Converts a share of all requests in flight to a share of the requests that the server handles. `queued` requests
+/// wait for a worker.
 fn handled_share(view: &View<'_>, share: f64, queued: f64) -> f64 {
     let in_flight = view.trial.rates.concurrency;
     ratio(share * in_flight, in_flight - queued).map_or(f64::INFINITY, |share| share.max(0.0))
@@ -91,8 +91,8 @@ pub(crate) fn workers_wait_to_send(facts: &Facts<'_>) -> bool {
     share_of_handled(facts, link_queue::unsent_share).is_some_and(|share| share >= WINDOW_WAIT)
 }
 
-/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. Otherwise the load
-/// added requests to the same connections, so a delay of each connection may limit the rate.
+/// Returns true if the most crowded trial at the plateau has more connections than the lightest load. Otherwise the
+/// load added requests to the same connections, so a delay of each connection may limit the rate.
 pub(crate) fn adds_connections(facts: &Facts<'_>) -> bool {
     let connections = |trial: &Trial| match trial.intensity {
         Intensity::Closed { connections, .. } => f64::from(connections),
@@ -103,8 +103,8 @@ pub(crate) fn adds_connections(facts: &Facts<'_>) -> bool {
     most.zip(facts.unloaded.map(connections)).is_some_and(|(most, least)| most > least)
 }
 
-/// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains only
-/// a small share of the requests that no worker handles.
+/// Returns the queue in the trial with the most clients near the highest rate. Returns `None` if the queue contains
+/// only a small share of the requests that no worker handles.
 pub(crate) fn queue<'a>(facts: &Facts<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     queue_in(facts.crowded_server()?, places)
 }

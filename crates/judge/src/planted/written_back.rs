@@ -10,9 +10,9 @@ fn share(p: &Point) -> f64 {
     (p.x / p.capacity).min(1.0)
 }
 
-/// Makes a run of a server with a pool of eight connections to a remote database. The server reads (`is_read`) or writes
-/// nearly all bytes of a disk that is busy for the share `busy` of the time. A thread of the server waits for a disk for the share `waits`,
-/// and a thread of the host for the share `stalled`.
+/// Makes a run of a server with a pool of eight connections to a remote database. The server reads (`is_read`) or
+/// writes nearly all bytes of a disk that is busy for the share `busy` of the time. A thread of the server waits for a
+/// disk for the share `waits`, and a thread of the host for the share `stalled`.
 fn pool_of_eight(is_read: bool, busy: f64, waits: f64, stalled: f64) -> PlantedRun {
     let address = "10.0.0.9:5432";
     let [own, moved, other] = match is_read {

@@ -23,8 +23,8 @@ pub(super) fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     sides_of(trial).into_iter().filter_map(|v| count(v).map(|(lost, sent)| (v, lost, sent))).collect()
 }
 
-/// Returns the number of segments that the load's own connections of a side sent again. Returns `None` if it is unknown,
-/// or if connections ended during the trial: the counters of a connection vanish when the connection ends.
+/// Returns the number of segments that the load's own connections of a side sent again. Returns `None` if it is
+/// unknown, or if connections ended during the trial: the counters of a connection vanish when the connection ends.
 pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f64> {
     let trial = view.trial;
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
@@ -33,8 +33,8 @@ pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f
 
 /// Returns the share of the segments that a side lost at a plateau beyond the share that it lost under light loads.
 /// Counts the load's own connections if possible (losses per answer), because other programs of the host may lose
-/// segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still grew,
-/// the load did not add connections, or the server's workers wait until their answers are sent.
+/// segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still
+/// grew, the load did not add connections, or the server's workers wait until their answers are sent.
 pub(super) fn growth(facts: &Facts<'_>, view: &View<'_>) -> Option<Signal> {
     if !facts.is_rate_limited() || !server_queue::adds_connections(facts) || server_queue::workers_wait_to_send(facts) {
         return None;

@@ -282,8 +282,8 @@ mod tests {
         }
     }
 
-    /// The answers of a server far away take four windows each. A pool inside of the server limits its rate, or its workers
-    /// send each answer before they read the next request.
+    /// The answers of a server far away take four windows each. A pool inside of the server limits its rate, or its
+    /// workers send each answer before they read the next request.
     #[test]
     fn a_window_of_each_connection_limits_no_rate_unless_workers_wait_for_it() {
         let sampled = |p: &Point| 0.75 * p.n.min(32.0) * p.n.min(64.0) / p.n;

@@ -31,8 +31,8 @@ mod tests {
     use run::{Bottleneck, Upstream};
 
     /// Makes a run of a server with a pool of four connections to PostgreSQL, whose processes read from an NVMe disk.
-    /// Some request is in progress at this disk for the share `busy` of the time, and some thread of PostgreSQL waits for
-    /// a disk for the share `stalled`.
+    /// Some request is in progress at this disk for the share `busy` of the time, and some thread of PostgreSQL waits
+    /// for a disk for the share `stalled`.
     fn reads(busy: f64, stalled: f64) -> Bottleneck {
         let address = "127.0.0.1:5432";
         let share = |p: &crate::planted::Point| (p.x / 200.0).min(1.0);

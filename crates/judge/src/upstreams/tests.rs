@@ -273,8 +273,8 @@ fn idle_upstreams_are_reported_and_not_blamed() {
     assert_eq!(found.behind.iter().map(|b| b.behind.depth).collect::<Vec<_>>(), [1, 2]);
 }
 
-/// A database compacts its files from 32 clients on, and thereby fills one of its threads. The rate of the server, which
-/// has a pool of four workers, had stopped growing at four clients.
+/// A database compacts its files from 32 clients on, and thereby fills one of its threads. The rate of the server,
+/// which has a pool of four workers, had stopped growing at four clients.
 #[test]
 fn work_in_the_background_of_an_upstream_is_not_what_the_server_waits_for() {
     let waits_for = |first: f64| {
