@@ -2,7 +2,7 @@
 
 use run::{ErrorKind, IncidentKind, Run, Tally};
 
-use crate::number::figure;
+use crate::number::{figure, total};
 
 /// Counts of the connects that a run started, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
         counted.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(": {}", each.join(", ")) };
     let attempted = figure(connects.attempted as f64);
-    let answered: u64 = run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| t.tally.completed).sum();
+    let answered = total(run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| t.tally.completed));
     let none = match answered {
         0 => "no request completed".into(),
         _ => {

@@ -154,8 +154,8 @@ impl Side {
 
     fn place<'a>(&self, windows: impl Iterator<Item = &'a Vec<(usize, u64)>>, quantile: f64) -> Option<usize> {
         let mut counts = vec![0u64; self.ends_us.len()];
-        windows.flatten().for_each(|(at, n)| counts[*at] += n);
-        let all: u64 = counts.iter().sum();
+        windows.flatten().for_each(|(at, n)| counts[*at] = counts[*at].saturating_add(*n));
+        let all = crate::number::total(counts.iter().copied());
         let wanted = (quantile * all as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
         counts.iter().position(|n| {

@@ -102,7 +102,7 @@ fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: u
         (false, 1.., _) if all > 1 => format!("not measured: {nothing} of {all} repeats completed nothing"),
         (true, _, 1..) => format!("not measured: {held_none} of {all} repeats held the objective at no rate"),
         (false, ..) if !parts.is_empty() && parts.iter().flatten().all(Seen::none_good) => {
-            let answers: u64 = parts.iter().flatten().map(Seen::answers).sum();
+            let answers = crate::number::total(parts.iter().flatten().map(Seen::answers));
             format!("not measured: none of {} in the measured window was good", counted(answers as f64, "answer"))
         }
         (true, ..) if findings.capacity.as_ref().is_some_and(|c| !c.held) => {

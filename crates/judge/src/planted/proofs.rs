@@ -322,8 +322,8 @@ pub(crate) fn upstream_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
 }
 
 /// Makes an experiment on a server with one thread, which wanted its CPU for the share `used` of the time while the
-/// lever was off. The lever was on in half of the slots. `ratio` is throughput with the lever divided by throughput without it. The load of the experiment was
-/// recorded.
+/// lever was off. The lever was on in half of the slots. `ratio` is throughput with the lever divided by throughput
+/// without it. The load of the experiment was recorded.
 #[cfg(test)]
 pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     let wanted = used * (1.0 + ratio / (1.0 - DOSE)) / 2.0;

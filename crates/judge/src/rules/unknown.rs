@@ -11,7 +11,7 @@ use crate::course::changes_rate;
 use crate::evidence::line;
 use crate::failures::Failures;
 use crate::generator::client_limit_threads;
-use crate::number::{cpus, figure, grew, percent, ratio};
+use crate::number::{cpus, figure, grew, percent, ratio, total};
 use crate::single::{good, server_of, sides_of};
 use crate::sweep::Plateau;
 use crate::thresholds::BUSY;
@@ -86,7 +86,7 @@ pub(crate) fn no_good_answers(run: &Run) -> Option<String> {
         let sum = by_status.entry(status).or_default();
         *sum = sum.saturating_add(n);
     }
-    let all: u64 = answered().map(|t| t.measured.tally.completed).sum();
+    let all = total(answered().map(|t| t.measured.tally.completed));
     let each: Vec<String> = by_status.iter().map(|(class, n)| format!("{class}: {}", figure(*n as f64))).collect();
     let each = if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) };
     let unknown = if run.is_of_chosen_loads() { "" } else { ", so the capacity is unknown" };
