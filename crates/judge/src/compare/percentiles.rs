@@ -157,9 +157,9 @@ impl Side {
         windows.flatten().for_each(|(at, n)| counts[*at] = counts[*at].saturating_add(*n));
         let all = crate::number::total(counts.iter().copied());
         let wanted = (quantile * all as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
+        let mut seen = 0_u64;
         counts.iter().position(|n| {
-            seen += n;
+            seen = seen.saturating_add(*n);
             seen >= wanted
         })
     }

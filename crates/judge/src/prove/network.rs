@@ -42,8 +42,8 @@ impl Network {
     }
 
     /// Simulates one trial. Returns the trial, and the utilizations of each station with a lever: in the slots without
-    /// this lever, and in a load before the trial. All times are exponential, so the network is a Markov chain: the next event depends only on
-    /// the current state.
+    /// this lever, and in a load before the trial. All times are exponential, so the network is a Markov chain: the
+    /// next event depends only on the current state.
     pub(super) fn trial(&self, seed: u64) -> (ProofTrial, Vec<Vec<f64>>) {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = (0..self.slowed).map(|_| balanced(&mut random)).collect();

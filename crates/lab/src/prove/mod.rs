@@ -7,9 +7,10 @@
 //! switched on and off in time slots of one load ([`slots`]). The levers that every experiment uses are switched on and
 //! off during the same load as the lever that tests the verdict. The elasticities of all levers in an experiment add up
 //! to 1 if the levers cover every bottleneck. If nothing shows that a resource is full, a load with more connections
-//! comes before the levers with time slots, because throughput then follows the speed of every resource. If throughput may depend on the server's CPU, the experiment takes away
-//! whole CPUs last, in a separate load test. If throughput does not depend on the server's CPU, and the verdict names no
-//! device, the experiment last tries a load with more connections.
+//! comes before the levers with time slots, because throughput then follows the speed of every resource. If throughput
+//! may depend on the server's CPU, the experiment takes away whole CPUs last, in a separate load test. If throughput
+//! does not depend on the server's CPU, and the verdict names no device, the experiment last tries a load with more
+//! connections.
 
 mod active_levers;
 mod choose;
