@@ -7,8 +7,8 @@ use super::rule::{PLAIN, Rule, Verdict, cannot_say, full_server};
 use crate::Facts;
 use crate::evidence::measured;
 use crate::number::{counted, percent, ratio};
-use crate::signals::Signal;
-use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, GUESS, LIKELY, TWO_SIGNS};
+use crate::signals::{Signal, chance};
+use crate::thresholds::{FULL_MIDDLE, FULL_WIDTH, GUESS, LIKELY, MOSTLY_RUNS, TWO_SIGNS};
 use crate::view::View;
 
 pub(super) const RULE: Rule = Rule {
@@ -36,6 +36,9 @@ struct FullCpu {
     cpu: String,
     /// Share of the time for which the CPU handled interrupts, 0 to 1.
     share: f64,
+    /// Share of the time for which the CPU was busy with any work, 0 to 1. If this share was not read, the share of the
+    /// interrupts.
+    busy: f64,
 }
 
 impl FullCpu {
@@ -43,19 +46,38 @@ impl FullCpu {
     /// was not read.
     fn of(view: &View<'_>) -> Option<Self> {
         let of_each = view.instances("cpu.softirq").into_iter().filter(|(cpu, _)| cpu.parse::<u32>().is_ok());
-        let shares = of_each.filter_map(|(cpu, _)| Some(Self { share: share_of(view, &cpu)?, cpu }));
+        let shares = of_each.filter_map(|(cpu, _)| {
+            let (share, busy) = (share_of(view, &cpu)?, busy_of(view, &cpu));
+            Some(Self { share, busy: busy.unwrap_or(share), cpu })
+        });
         shares.max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
     fn signal(&self) -> Signal {
-        Signal::new("share of a CPU's time in interrupts", self.share, (FULL_MIDDLE, FULL_WIDTH))
+        Signal::new("busy share of the CPU that handles the packets", self.busy, (FULL_MIDDLE, FULL_WIDTH))
+    }
+
+    /// Returns the probability that the CPU is full, and mostly because of interrupts.
+    fn chance(&self) -> f64 {
+        self.signal().chance() * chance((self.share - MOSTLY_RUNS) / FULL_WIDTH)
     }
 }
 
 /// Returns the share of the time for which a CPU handled hard and soft interrupts.
 fn share_of(view: &View<'_>, cpu: &str) -> Option<f64> {
-    let us = |id| view.instances(id).into_iter().find(|(name, _)| name == cpu).map(|(_, us)| us);
-    ratio((us("cpu.softirq")? + us("cpu.irq").unwrap_or(0.0)) / 1e6, view.span_s?)
+    Some(time_share(view, "cpu.softirq", cpu)? + time_share(view, "cpu.irq", cpu).unwrap_or(0.0))
+}
+
+/// Returns the time that a counter of one CPU counted, as a share of the elapsed time.
+fn time_share(view: &View<'_>, id: &'static str, cpu: &str) -> Option<f64> {
+    let (_, us) = view.instances(id).into_iter().find(|(name, _)| name == cpu)?;
+    ratio(us / 1e6, view.span_s?)
+}
+
+/// Returns the share of the time for which a CPU was busy with any work. Returns `None` if this was not read.
+fn busy_of(view: &View<'_>, cpu: &str) -> Option<f64> {
+    let idle = time_share(view, "cpu.idle", cpu)? + time_share(view, "cpu.iowait", cpu).unwrap_or(0.0);
+    Some((1.0 - idle).clamp(0.0, 1.0))
 }
 
 /// Returns true if the host's CPUs together are full, so that the CPU with the interrupts is not the only full one.
@@ -70,7 +92,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     let Some(full) = FullCpu::of(&view) else { return cannot_say("cpu.softirq of each CPU of the server's host") };
     let busy = format!("CPU {} spent {} of its time on interrupts", full.cpu, percent(full.share));
-    if full.signal().chance() < LIKELY || is_full_host(&view) {
+    if full.chance() < LIKELY || is_full_host(&view) {
         return Verdict::RuledOut(format!("{busy}, more than any other CPU of the server's host"));
     }
     let Some(had_room) = facts.lighter_than(&view).had_room(|lighter| share_of(lighter, &full.cpu)) else {
@@ -82,7 +104,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let most = if facts.limited() { TWO_SIGNS } else { GUESS };
     let others = view.online().unwrap_or(1.0) - 1.0;
     Verdict::Binds {
-        confidence: full.signal().chance() * had_room * most,
+        confidence: full.chance() * had_room * most,
         sentence: format!(
             "one CPU of the server's host handles the packets and is full: CPU {} spent {} of its time on interrupts, and \
              {} had room",
@@ -118,6 +140,22 @@ mod tests {
         assert!(full.sentence.contains("CPU 2 spent 99"), "{}", full.sentence);
         assert_ne!(verdict(0.6, 0.1).id, "server-interrupts");
         assert_ne!(verdict(0.99, 3.0).id, "server-interrupts", "all CPUs are full");
+    }
+
+    /// The CPU that handles all packets also runs threads of the server for a tenth of the time.
+    #[test]
+    fn the_rest_of_the_cpu_s_time_counts_too() {
+        let with_idle = |idle: f64| {
+            let planted = PlantedRun::new(400.0, 5000.0)
+                .per_s(Who::Server, "cpu.softirq", "0", |p| p.x / 5000.0 * 0.85e6)
+                .per_s(Who::Server, "cpu.idle", "0", move |p| (1.0 - p.x / 5000.0 * (1.0 - idle)) * 1e6);
+            let mut run = planted.run();
+            crate::judge(&mut run);
+            run.findings.bottleneck
+        };
+        let (full, rests) = (with_idle(0.01), with_idle(0.15));
+        assert!(full.id == "server-interrupts" && full.confidence >= 0.8, "{full:#?}");
+        assert!(rests.id != "server-interrupts" || rests.confidence < 0.5, "{rests:#?}");
     }
 
     #[test]
