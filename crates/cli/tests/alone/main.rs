@@ -26,6 +26,7 @@ mod live_verdicts;
 mod live_waits;
 mod live_what_if;
 mod near_tie;
+mod one_packet_cpu;
 mod size;
 mod thousand_agents;
 #[path = "../shared/whole_find.rs"]
