@@ -1,5 +1,5 @@
-//! Reads the idle CPU time of a host and the CPU time of the followed processes ten times per second. CPU time that is
-//! neither idle nor of a followed process was used by other programs. No other counters are read so often, because each
+//! Reads the idle CPU time of a host, the time of interrupts, and the CPU time of the followed processes ten times per
+//! second. CPU time that is neither idle nor of a followed process was used by other programs or by interrupts. No other counters are read so often, because each
 //! reading costs CPU time. Source: proc_stat(5).
 
 use run::CpuUse;
@@ -37,7 +37,7 @@ impl CpuUseMeter {
         if self.readings.t_s.len() >= MAX_READINGS {
             return;
         }
-        let Some((idle_s, cpus)) = self.file.read().ok().and_then(|text| idle(text, &self.cpus)) else { return };
+        let Some(host) = self.file.read().ok().and_then(|text| host_times(text, &self.cpus)) else { return };
         for pid in pids {
             let Ok(now_ns) = sys::cpuclock::process_cpu_ns(pid) else { continue };
             match self.processes.iter_mut().find(|(known, _)| *known == pid) {
@@ -48,9 +48,10 @@ impl CpuUseMeter {
                 None => self.processes.push((pid, now_ns)),
             }
         }
-        self.readings.cpus = cpus;
+        self.readings.cpus = host.cpus;
         self.readings.t_s.push(t_s);
-        self.readings.idle_s.push(idle_s);
+        self.readings.idle_s.push(host.idle_s);
+        self.readings.interrupts_s.push(host.interrupts_s);
         self.readings.own_s.push(self.own_ns as f64 / 1e9);
     }
 
@@ -61,10 +62,19 @@ impl CpuUseMeter {
     }
 }
 
-/// Returns the idle time of some CPUs in seconds (of all if `cpus` is empty), and their number. Waiting for a disk is
-/// idle time, too.
-fn idle(text: &[u8], cpus: &[u32]) -> Option<(f64, f64)> {
-    let (mut idle_ticks, mut count) = (0, 0.0);
+/// CPU times of some CPUs of a host, added up.
+#[derive(Debug, PartialEq)]
+struct HostTimes {
+    cpus: f64,
+    /// Idle time, seconds. Waiting for a disk is idle time, too.
+    idle_s: f64,
+    /// Time of hard and soft interrupts, seconds.
+    interrupts_s: f64,
+}
+
+/// Returns the times of some CPUs, of all if `cpus` is empty.
+fn host_times(text: &[u8], cpus: &[u32]) -> Option<HostTimes> {
+    let (mut idle_ticks, mut interrupt_ticks, mut count) = (0, 0, 0.0);
     for line in lines(text) {
         let mut fields = words(line);
         let Some(name) = fields.next().and_then(|key| key.strip_prefix(b"cpu")) else { continue };
@@ -72,25 +82,31 @@ fn idle(text: &[u8], cpus: &[u32]) -> Option<(f64, f64)> {
         if !number(name).is_some_and(wanted) {
             continue;
         }
-        let ticks: Vec<u64> = fields.skip(3).take(2).map_while(number).collect();
-        let [idle, iowait] = ticks.as_slice() else { return None };
-        (idle_ticks, count) = (idle.saturating_add(*iowait).saturating_add(idle_ticks), count + 1.0);
+        let ticks: Vec<u64> = fields.skip(3).take(4).map_while(number).collect();
+        let [idle, iowait, interrupts @ ..] = ticks.as_slice() else { return None };
+        let add = |sum: u64, ticks: &[u64]| ticks.iter().fold(sum, |sum, ticks| sum.saturating_add(*ticks));
+        (idle_ticks, interrupt_ticks) = (add(idle_ticks, &[*idle, *iowait]), add(interrupt_ticks, interrupts));
+        count += 1.0;
     }
-    (count > 0.0).then_some((units::ticks_us(idle_ticks) / 1e6, count))
+    let seconds = |ticks| units::ticks_us(ticks) / 1e6;
+    let (idle_s, interrupts_s) = (seconds(idle_ticks), seconds(interrupt_ticks));
+    (count > 0.0).then_some(HostTimes { cpus: count, idle_s, interrupts_s })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STAT: &[u8] = b"cpu  1 0 1 700 30\ncpu0 1 0 1 300 10 0 0 0\ncpu3 0 0 0 400 20 0 0 0\nintr 5\n";
+    const STAT: &[u8] = b"cpu  1 0 1 700 30\ncpu0 1 0 1 300 10 2 5 0\ncpu3 0 0 0 400 20 0 4 0\nintr 5\n";
 
     #[test]
-    fn idle_time_and_waits_for_a_disk_of_the_wanted_cpus_are_summed() {
-        let ticks_s = |ticks| units::ticks_us(ticks) / 1e6;
-        assert_eq!(idle(STAT, &[]), Some((ticks_s(730), 2.0)));
-        assert_eq!(idle(STAT, &[3]), Some((ticks_s(420), 1.0)));
-        assert_eq!((idle(STAT, &[7]), idle(b"cpu0 x\n", &[])), (None, None));
+    fn idle_time_and_interrupts_of_the_wanted_cpus_are_summed() {
+        let seconds = |ticks| units::ticks_us(ticks) / 1e6;
+        let times =
+            |cpus, idle, interrupts| Some(HostTimes { cpus, idle_s: seconds(idle), interrupts_s: seconds(interrupts) });
+        assert_eq!(host_times(STAT, &[]), times(2.0, 730, 11));
+        assert_eq!(host_times(STAT, &[3]), times(1.0, 420, 4));
+        assert_eq!((host_times(STAT, &[7]), host_times(b"cpu0 x\n", &[])), (None, None));
     }
 
     #[test]

@@ -7,13 +7,16 @@ use super::tenths::disturbed_tenths;
 use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
-/// Usual share of the CPUs that other programs take during the loads of a search. CPU time of the kernel for the load,
-/// such as interrupts, counts as taken by other programs. Other programs disturb the search if their share of the CPUs
-/// is well above the usual share.
+/// Usual share of the CPUs that other programs take during the loads of a search. Interrupts count as taken by other
+/// programs, although packets of the load cause them, too. Other programs disturb the search if their share of the CPUs
+/// is well above the usual share, with interrupts and without them. Some kernels count interrupts as CPU time of the
+/// interrupted program, too. The share without interrupts is then too small, so a small program may stay unseen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare {
-    /// Usual share of the CPUs that other programs use, 0 to 1.
+    /// Usual share of the CPUs that other programs and interrupts take, 0 to 1.
     share: f64,
+    /// Usual share without the interrupts, 0 to 1.
+    without_interrupts: f64,
     /// True if other programs disturbed most of every step of the sweep, although the first of them was repeated. If
     /// every step was disturbed, the sweep has no better steps, so the disturbed steps count.
     in_every_sweep_step: bool,
@@ -24,7 +27,11 @@ pub(crate) struct UsualShare {
 impl UsualShare {
     /// Finds the usual share during the loads of a search.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
-        let usual = Self { share: lower_quartile(trials.clone()), ..Self::default() };
+        let usual = Self {
+            share: lower_quartile(trials.clone(), |t| t.measured.others.clone()),
+            without_interrupts: lower_quartile(trials.clone(), without_interrupts),
+            ..Self::default()
+        };
         let in_every_step = |kind: TrialKind| {
             let mut steps = trials.clone().filter(|t| t.kind == kind);
             steps.clone().nth(1).is_some() && steps.all(|t| usual.spoils(t))
@@ -56,10 +63,11 @@ impl UsualShare {
     /// load began. The kernel counts CPU time in coarse ticks, so each tenth of a second is judged by its mean with the
     /// two neighbouring tenths.
     pub(crate) fn exceeded(self, trial: &Trial) -> Vec<Window> {
-        let others = &trial.measured.others;
+        let (others, without) = (&trial.measured.others, without_interrupts(trial));
+        let around =
+            |shares: &[f64], at: usize| stats::average(&shares[at.saturating_sub(1)..shares.len().min(at + 2)]);
         let exceeds = |at: usize| {
-            let around = &others[at.saturating_sub(1)..others.len().min(at + 2)];
-            stats::average(around) > self.share + OTHERS_USE
+            around(others, at) > self.share + OTHERS_USE && around(&without, at) > self.without_interrupts + OTHERS_USE
         };
         let begin_s = |at: usize| TENTH_S * at as f64;
         let mut periods: Vec<Window> = Vec::new();
@@ -87,13 +95,19 @@ impl UsualShare {
     }
 }
 
-/// Returns the lower quartile of other programs' CPU share over all tenths of a second with a high load. A program that
-/// runs during half of the search does not change this quartile. The kernel's work grows with the load, so tenths with a
-/// light load are left out.
-fn lower_quartile<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> f64 {
+/// Returns the share of the CPUs that other programs took in each tenth of a second of a trial, without interrupts.
+fn without_interrupts(trial: &Trial) -> Vec<f64> {
+    let interrupts = trial.measured.interrupts.iter().copied().chain(std::iter::repeat(0.0));
+    trial.measured.others.iter().zip(interrupts).map(|(others, interrupts)| (others - interrupts).max(0.0)).collect()
+}
+
+/// Returns the lower quartile of a CPU share over all tenths of a second with a high load. A program that runs during
+/// half of the search does not change this quartile. The kernel's work grows with the load, so tenths with a light load
+/// are left out. `shares` returns the share in each tenth of a second of a trial.
+fn lower_quartile<'a>(trials: impl Iterator<Item = &'a Trial> + Clone, shares: impl Fn(&Trial) -> Vec<f64>) -> f64 {
     let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
     let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
-    let mut shares: Vec<f64> = loaded.flat_map(|t| t.measured.others.iter().copied()).collect();
+    let mut shares: Vec<f64> = loaded.flat_map(shares).collect();
     shares.sort_by(f64::total_cmp);
     shares.get(shares.len() / 4).copied().unwrap_or(0.0)
 }
@@ -135,6 +149,22 @@ mod tests {
         assert!(spoiled(&trials)(&disturbed), "0.6 s of 2 s, and the backlog after it");
         let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
         assert!(!spoiled(&trials)(&Trial { intensity, ..disturbed }), "clients leave no backlog");
+    }
+
+    /// The packets of a higher rate cause more interrupts, on a CPU that runs no observed program.
+    #[test]
+    fn interrupts_of_a_higher_rate_are_no_neighbour() {
+        let with = |rate: f64, others: f64, interrupts: f64| {
+            let mut trial = trial(rate, &[others; 20]);
+            trial.measured.interrupts = vec![interrupts; 20];
+            trial
+        };
+        let (low, high, beside) = (with(900.0, 0.25, 0.2), with(1400.0, 0.45, 0.4), with(1400.0, 0.65, 0.4));
+        let spoils = |trial: &Trial| spoiled(&[low.clone(), low.clone(), trial.clone()])(trial);
+        assert!(!spoils(&high) && spoils(&beside));
+        // The same interrupts as time of the interrupted server.
+        let of_server = with(1400.0, 0.05, 0.4);
+        assert!(!spoiled(&[of_server.clone(), of_server, high.clone()])(&high));
     }
 
     #[test]

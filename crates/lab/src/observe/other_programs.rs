@@ -5,18 +5,27 @@ use run::{CpuUse, TENTH_S, Window};
 /// Readings of one side (client or server): the name of its machine, and CPU times.
 pub(crate) type SideUse = (String, CpuUse);
 
-/// Returns the share of the CPUs, 0 to 1, that other programs took in each tenth of a second of `window`. CPU time of
-/// other programs was neither idle nor used by an observed process. If there are several machines, the largest share
-/// counts. The share is 0 before the first reading and after the last. Returns an empty list if no reading is in
-/// `window`.
-pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
+/// Shares of a machine's CPUs, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Taken {
+    /// Share that other programs and interrupts took.
+    pub(crate) others: f64,
+    /// Share that interrupts took.
+    pub(crate) interrupts: f64,
+}
+
+/// Returns the shares of the CPUs that were taken in each tenth of a second of `window`. CPU time of other programs was
+/// neither idle nor used by an observed process. If there are several machines, the one with the largest share of
+/// other programs counts. The shares are 0 before the first reading and after the last. Returns an empty list if no
+/// reading is in `window`.
+pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<Taken> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {
         let begin_s = window.begin_s + TENTH_S * tenth as f64;
         let taken = sides.iter().filter_map(|(machine, host)| taken(sides, machine, host, begin_s));
-        taken.reduce(f64::max)
+        taken.max_by(|a, b| a.others.total_cmp(&b.others))
     };
-    let shares: Vec<Option<f64>> = (0..tenths).map(of_tenth).collect();
+    let shares: Vec<Option<Taken>> = (0..tenths).map(of_tenth).collect();
     let any = shares.iter().any(Option::is_some);
     if any { shares.into_iter().map(Option::unwrap_or_default).collect() } else { Vec::new() }
 }
@@ -26,10 +35,10 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
 /// last tenth of a second.
 const MIN_COVERED: f64 = 0.5;
 
-/// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The
+/// Returns the shares of a machine's CPUs that were taken in the tenth of a second from `begin_s` on. The
 /// observed processes of client and server on this machine do not count as other programs. Returns `None` if the
 /// readings cover too little of this tenth of a second.
-fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<f64> {
+fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<Taken> {
     let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
     let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {
         Some((begin_s.max(*side.t_s.first()?), end_s.min(*side.t_s.last()?)))
@@ -37,10 +46,14 @@ fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Optio
     let span = here().try_fold((begin_s, begin_s + TENTH_S), covered)?;
     let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
     let length_s = span.1 - span.0;
-    let share = 1.0 - (growth(&host.t_s, &host.idle_s, span)? + own_s) / (host.cpus * length_s);
-    // The share is rounded to thousandths (0.1 ms), because the ticks in which the kernel counts CPU time are longer
+    let of_all = |seconds: f64| seconds / (host.cpus * length_s);
+    let others = 1.0 - of_all(growth(&host.t_s, &host.idle_s, span)? + own_s);
+    let interrupts = of_all(growth(&host.t_s, &host.interrupts_s, span)?);
+    // The shares are rounded to thousandths (0.1 ms), because the ticks in which the kernel counts CPU time are longer
     // than 0.1 ms.
-    (length_s >= MIN_COVERED * TENTH_S && share.is_finite()).then(|| (share.clamp(0.0, 1.0) * 1e3).round() / 1e3)
+    let rounded = |share: f64| (share.clamp(0.0, 1.0) * 1e3).round() / 1e3;
+    let is_known = length_s >= MIN_COVERED * TENTH_S && others.is_finite() && interrupts.is_finite();
+    is_known.then(|| Taken { others: rounded(others), interrupts: rounded(interrupts) })
 }
 
 /// Returns the growth of a value between two moments, interpolated between the readings around each moment. Returns
@@ -69,13 +82,19 @@ mod tests {
             readings.t_s.push(t_s);
             readings.idle_s.push(idle_s);
             readings.own_s.push(own * t_s);
+            readings.interrupts_s.push(0.3 * t_s);
             idle_s += 0.1 * (2.0 - busy(t_s));
         }
         (machine.into(), readings)
     }
 
-    fn about(values: &[f64], expected: &[f64]) -> bool {
-        values.len() == expected.len() && values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.011)
+    /// Returns true if other programs took about the `expected` shares. Interrupts take 0.3 of two CPUs.
+    fn about(values: &[Taken], expected: &[f64]) -> bool {
+        let is_about = |taken: &Taken, others: f64| {
+            let interrupts = if *taken == Taken::default() { 0.0 } else { 0.15 };
+            (taken.others - others).abs() < 0.011 && (taken.interrupts - interrupts).abs() < 0.011
+        };
+        values.len() == expected.len() && values.iter().zip(expected).all(|(taken, others)| is_about(taken, *others))
     }
 
     #[test]

@@ -216,7 +216,9 @@ impl Samplers {
         // For a load of hours, the CPU times of other programs would need much memory. Only searches use the CPU time
         // of other programs, and no search measures for hours.
         if whole.length_s() <= MAX_OTHERS_S {
-            trial.measured.others = other_programs::others(&cpu_use, whole);
+            let taken = other_programs::others(&cpu_use, whole);
+            trial.measured.others = taken.iter().map(|taken| taken.others).collect();
+            trial.measured.interrupts = taken.iter().map(|taken| taken.interrupts).collect();
         }
         trial.client = client.unwrap_or_default();
         trial.client_hosts = client_hosts;

@@ -92,6 +92,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
             tenths: part.tenths,
             pauses: part.pauses,
             others: Vec::new(),
+            interrupts: Vec::new(),
             held_up: part.held_up,
             opened: part.opened,
             open_at_begin: None,

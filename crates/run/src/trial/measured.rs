@@ -65,6 +65,10 @@ pub struct Measured {
     /// the CPUs is unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,
+    /// Part of each value of `others` that is the time of interrupts. Packets of the load cause interrupts, too. The
+    /// list is empty if the time of interrupts is unknown.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
+    pub interrupts: Vec<f64>,
     /// Information about the opening of the connections; absent unless the load opened them one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,

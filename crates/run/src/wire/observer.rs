@@ -89,6 +89,8 @@ pub struct CpuUse {
     pub t_s: Vec<f64>,
     /// Time for which the host's CPUs were idle, seconds.
     pub idle_s: Vec<f64>,
+    /// Time for which the host's CPUs handled hard and soft interrupts, seconds.
+    pub interrupts_s: Vec<f64>,
     /// CPU time of the watched processes and of their upstream services, seconds.
     pub own_s: Vec<f64>,
 }
@@ -101,6 +103,6 @@ impl CpuUse {
 
     /// Returns true if all lists have one value for each reading.
     pub(crate) fn is_whole(&self) -> bool {
-        self.idle_s.len() == self.t_s.len() && self.own_s.len() == self.t_s.len()
+        [&self.idle_s, &self.interrupts_s, &self.own_s].iter().all(|values| values.len() == self.t_s.len())
     }
 }
