@@ -131,7 +131,8 @@ impl<'a> Facts<'a> {
         let course = crate::upstreams::Course { is_flat, is_limited: is_flat || failing.is_some(), at_a_time };
         let (upstreams, full_upstreams) = crate::upstreams::loads(&sweep, decisive, lighter, course);
         let refusals = Refusals::of(loaded(&sweep, &search, decisive), &completed);
-        let is_light = |t: &Trial| is_outdone(t, loaded(&sweep, &search, decisive));
+        // The load of an experiment is slowed, so its low rate does not show that the load is light.
+        let is_light = |t: &Trial| !t.kind.is_auxiliary() && is_outdone(t, loaded(&sweep, &search, decisive));
         let waits = crate::waits::of_run(run, is_light);
         Self {
             run,

@@ -91,6 +91,11 @@ const REASONS: &[Reason] = &[
         "accept-queue",
         "a server that is held up accepts too late",
     ),
+    (
+        &["server-interrupts"],
+        "server-single-thread",
+        "some kernels count interrupts as time of the thread that they interrupt",
+    ),
     (&["server-interrupts"], "network-loss", "packets that one CPU cannot handle in time are dropped"),
     (&["server-interrupts"], "accept-queue", "packets that open connections wait for the same CPU"),
     (&["network-medium"], "network-loss", "the queue of a full link overflows"),

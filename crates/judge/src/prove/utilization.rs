@@ -5,7 +5,9 @@
 //! U is below 1 - d: the lever itself fills the resource. If the measured ratio does not exclude (1 - d) / U, a faster
 //! resource may gain nothing, although throughput fell with the lever.
 
-use run::{Bottleneck, Effect, InstanceFilter, LeverSlots, Proof, ProofTrial, Trial, TrialKind, UpstreamLimit};
+use run::{
+    Bottleneck, Effect, Evidence, InstanceFilter, LeverSlots, Proof, ProofTrial, Trial, TrialKind, UpstreamLimit,
+};
 use stats::average;
 use stats::queueing::least_elasticity;
 
@@ -73,7 +75,8 @@ pub(super) fn of_levers(
         let in_slots = load.and_then(|load| of_cpus(load, Slowed::of(lever, effect)));
         let before = facts.decisive.and_then(|load| of_cpus(load, Slowed::NOT));
         let told = || suspects_of(verdict).any(|suspect| suspect.lever == lever.lever).then(|| of_verdict(verdict))?;
-        in_slots.or(lever.wanted).or_else(told).into_iter().chain(before).collect()
+        let of_other = || lever.wanted.into_iter().chain(told()).reduce(f64::max);
+        in_slots.or_else(of_other).into_iter().chain(before).collect()
     };
     trial.levers.iter().zip(effects).map(of).collect()
 }
@@ -103,11 +106,19 @@ pub(super) fn load_of<'a>(facts: &Facts<'a>, trial: &ProofTrial) -> Option<&'a T
     facts.run.trials.iter().find(|load| load.kind == TrialKind::Proof && load.label == trial.label)
 }
 
+/// Counters of the share of the time for which some thread waited for a disk. A disk that a thread always waits for is
+/// in use all the time, although it is idle for moments between two requests.
+const AWAITED: [&str; 2] = ["process.disk_wait", "pressure.io_some"];
+
 /// Returns the utilization of the verdict's resource by the verdict's evidence, if this resource is no CPU.
 pub(super) fn of_verdict(verdict: &Bottleneck) -> Option<f64> {
     let (_, counters) = USED_OF_LIMIT.iter().find(|(id, _)| *id == verdict.id)?;
-    let lines = verdict.evidence.iter().filter(|line| counters.contains(&line.counter.as_str()));
-    lines.filter_map(|line| ratio(line.value?, line.limit?)).reduce(f64::max).map(|used| used.min(1.0))
+    let used = |line: &Evidence| match line.counter.as_str() {
+        counter if counters.contains(&counter) => ratio(line.value?, line.limit?),
+        counter if verdict.id == "server-disk" && AWAITED.contains(&counter) => line.value,
+        _ => None,
+    };
+    verdict.evidence.iter().filter_map(used).reduce(f64::max).map(|used| used.min(1.0))
 }
 
 /// A slowdown in some slots of a load. Converts utilizations over the whole load to those without the slowdown.
@@ -192,4 +203,24 @@ fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
 fn busiest(threads: &[Task], used: Option<f64>) -> Option<f64> {
     let one_cpu = used.filter(|used| *used <= 1.0);
     threads.iter().map(Task::wants).chain(one_cpu).reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server flushes after each write. The disk is idle for moments between the flush and the next write, but a
+    /// thread always waits for it.
+    #[test]
+    fn a_disk_that_a_thread_always_waits_for_is_in_use_all_the_time() {
+        let line = |counter: &str, value, limit| Evidence {
+            counter: counter.into(),
+            value: Some(value),
+            limit: Some(limit),
+            ..Evidence::default()
+        };
+        let used = |evidence| of_verdict(&Bottleneck { id: "server-disk".into(), evidence, ..Bottleneck::default() });
+        let (busy, awaited) = (line("disk.busy", 0.953, 1.0), line("process.disk_wait", 0.99, 0.1));
+        assert_eq!((used(vec![busy.clone()]), used(vec![busy, awaited])), (Some(0.953), Some(0.99)));
+    }
 }

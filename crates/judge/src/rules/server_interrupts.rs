@@ -14,7 +14,7 @@ use crate::view::View;
 pub(super) const RULE: Rule = Rule {
     id: "server-interrupts",
     needs: &["cpu.softirq"],
-    explains: &["network-loss", "tcp-window", "accept-queue"],
+    explains: &["server-single-thread", "network-loss", "tcp-window", "accept-queue"],
     shared: &[(&["cpu.softirq"], "the CPU had room for interrupts under a lighter load")],
     signals: |facts| full_server(facts).ok().and_then(|view| Some(FullCpu::of(&view)?.signal())).into_iter().collect(),
     judge,

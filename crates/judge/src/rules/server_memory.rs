@@ -120,9 +120,20 @@ fn waits_for_pages(view: &View<'_>) -> bool {
 
 /// Returns true if processes of the server wait for memory pages, and this may be for lack of memory. The pressure
 /// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
-/// first time, for example of a mapped file.
+/// first time, for example of a mapped file. In a full control group, each page that is read evicts another page, and
+/// the kernel soon forgets the evicted pages. It then counts hardly any wait as a lack of memory.
 fn lacks_pages(view: &View<'_>) -> bool {
-    waits_for_pages(view) && stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0)
+    let is_stalled = || stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0);
+    waits_for_pages(view) && (is_stalled() || full_group(view).is_some())
+}
+
+/// Returns the share of its memory limit that the server's control group uses, if the group reached this limit
+/// repeatedly.
+fn full_group(view: &View<'_>) -> Option<f64> {
+    let limit = view.value("cgroup.memory_limit").and_then(positive)?;
+    let share = ratio(view.value("cgroup.memory")?, limit)?;
+    let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
+    (share >= MEMORY_FULL && hits >= LIMIT_HITS).then_some(share)
 }
 
 /// Returns the share of the time in which threads of the host stalled for lack of memory.
@@ -217,9 +228,8 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
             measured(view, ("pressure.memory_some", ""), (share, FigureUnit::Plain), Some(MEMORY_STALLED), text);
         out.push(Sign { confidence: TWO_SIGNS * stalled.chance(), words, evidence });
     }
-    let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
-    let fill = view.value("cgroup.memory").zip(view.value("cgroup.memory_limit").and_then(positive));
-    if let Some(share) = fill.and_then(|(m, l)| ratio(m, l)).filter(|s| *s >= MEMORY_FULL && hits >= LIMIT_HITS) {
+    if let Some(share) = full_group(view) {
+        let hits = view.value("cgroup.memory_max_events").unwrap_or(0.0);
         let words = format!("its control group is {} full", percent(share));
         let text = format!("the control group reached its memory limit {}", counted(hits, "time"));
         let evidence = measured(view, ("cgroup.memory_max_events", ""), (hits, FigureUnit::Plain), None, text);
@@ -288,6 +298,25 @@ mod tests {
             assert!(why.is_some_and(|why| why.contains("for the first time")), "{why:?}");
             assert_eq!(reads(faults, 0.4).id, "server-memory", "evicted pages are read again");
         }
+    }
+
+    /// A server reads a mapped file of 128 MiB at random, with a memory limit of 48 MiB. Nearly all pages that it reads
+    /// were evicted long ago.
+    #[test]
+    fn page_faults_in_a_full_control_group_are_a_lack_of_memory() {
+        let with_limit = |limit: f64| {
+            PlantedRun::new(20_000.0, 200.0)
+                .per_s(Who::Server, "process.major_faults", "srv:100", |p| p.x * 72.0)
+                .per_s(Who::Server, "pressure.memory_some", "", |_| 0.03e6)
+                .level(Who::Server, "cgroup.memory", "/srv", 48e6)
+                .level(Who::Server, "cgroup.memory_limit", "/srv", limit)
+                .per_s(Who::Server, "cgroup.memory_max_events", "/srv", move |_| if limit > 48e6 { 0.0 } else { 400.0 })
+                .verdict()
+        };
+        assert_eq!(
+            (with_limit(48e6).id.as_str(), with_limit(1e9).id.as_str()),
+            ("server-memory", "server-concurrency")
+        );
     }
 
     /// Slow clients stop the senders of downloads under any load. TCP's memory ran short once, for a moment.
