@@ -44,9 +44,9 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 
-/// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. What is full at the
-/// plateau then has another demand per request, or is not the limit. CPUs and threads that the open loop filled, too,
-/// stay the limit.
+/// Returns the caveat for an open loop that completed clearly more than the plateau of the sweep. The resource that is
+/// full at the plateau is then not the limit, or its demand per request has changed. CPUs and threads that the open
+/// loop also filled remain the limit.
 fn outdone_sweep(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     let swept = highest_rate(facts.sweep.iter().copied());
     let more = facts.search.iter().copied().filter(|trial| good(trial) >= ASKED_FOR_MORE * swept);

@@ -155,9 +155,9 @@ pub(crate) fn threads_wait(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<
 }
 
 /// Returns true if the side's processes keep a disk busy. Processes keep a disk busy if they move most of its bytes.
-/// They also keep it busy if their threads wait for a disk for a large part of the time. Processes that move few of the
-/// bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes do. Returns
-/// `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
+/// Processes also keep the disk busy if their threads wait for a disk for a large part of the time. Processes that move
+/// few of the bytes may keep the disk busy, too, because a file system's journal writes more bytes than the processes
+/// do. Returns `None` if the processes did not move most of the bytes, and the waits of their threads are unknown.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let most = is_most(view, disk, moved(view, own, "process.read_bytes") + moved(view, own, "process.write_bytes"));
     if most { Some(true) } else { threads_wait(view, own) }

@@ -271,8 +271,9 @@ impl<'a> Facts<'a> {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
-    /// Returns true if more clients gave no higher rate, or if an open loop completed less than it offered. A delay of
-    /// each connection alone does neither, because more connections complete more.
+    /// Returns true if more clients gave no higher rate, or if an open loop completed less than it offered. If nothing
+    /// but a delay of each connection limited the rate, neither would happen, because more connections complete more
+    /// requests.
     pub(crate) fn is_rate_limited(&self) -> bool {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some_and(|trial| !keeps_up(trial))
     }

@@ -290,8 +290,8 @@ fn connections(view: &View<'_>) -> Vec<Connections> {
 
 /// Returns false if a reply on the connections to an upstream takes longer than the slowest request of the load. No
 /// request waits for such a reply: the server polls for news (long polling) or waits for messages of a queue. By
-/// Little's law, a reply takes the mean number of awaited replies, `busy`, divided by the rate of the requests to the
-/// upstream. Each of the `count` connections may await a reply to a request from before the window.
+/// Little's law, the mean time of a reply is the mean number of awaited replies (`busy`), divided by the rate of
+/// requests to the upstream. Each of the `count` connections may await a reply to a request from before the window.
 fn may_hold_requests(view: &View<'_>, address: &str, busy: f64, count: f64) -> bool {
     let sent = view.side.recording.reading("behind.data_out", address, view.window).value();
     let reply_s = sent.zip(view.span_s).map(|(sent, span_s)| busy * span_s / (sent + count));

@@ -67,8 +67,8 @@ fn handled_share(view: &View<'_>, share: f64, queued: f64) -> f64 {
     ratio(share * in_flight, in_flight - queued).map_or(f64::INFINITY, |share| share.max(0.0))
 }
 
-/// Returns the server's side of the trial with the most requests in flight at the plateau. This is an open loop if the
-/// server completed as much of an overload as of the sweep.
+/// Returns the server's side of the trial with the most requests in flight at the plateau. This trial is an open loop
+/// if the server completed as many requests under an overload as in the sweep.
 fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
     let kept = PLATEAU_KEPT * facts.x_max()?;
     let overload = facts.failing.filter(|trial| good(trial) >= kept).and_then(server_of);
@@ -77,8 +77,9 @@ fn most_crowded<'a>(facts: &Facts<'a>) -> Option<View<'a>> {
 }
 
 /// Returns the share of a request's time for which the requests that the server handles wait in TCP, in the trial with
-/// the most requests in flight at the plateau. `waits` returns this share for all requests in flight. A delay of each
-/// connection takes a smaller share of a longer response time, unless it keeps workers from the requests that queue.
+/// the most requests in flight at the plateau. `waits` returns this share for all requests in flight. With a longer
+/// response time, the share of a delay of each connection is smaller, unless the delay keeps workers from the queued
+/// requests.
 pub(crate) fn share_of_handled(facts: &Facts<'_>, waits: impl Fn(&View<'_>) -> Option<f64>) -> Option<f64> {
     let view = most_crowded(facts)?;
     let queued = queue_in(view, Places::of(facts).as_ref()).map_or(0.0, |queue| queue.requests);
@@ -109,7 +110,8 @@ pub(crate) fn queue<'a>(facts: &Facts<'a>, places: Option<&Places>) -> Option<Qu
     queue_in(facts.crowded_server()?, places)
 }
 
-/// Returns the queue of [`queue`] in the trial of `view`.
+/// Returns the longest queue in the trial of `view`: requests that are unread, in connections not yet accepted, or
+/// before an upstream. Returns `None` if this queue contains only a small share of the requests that no worker handles.
 fn queue_in<'a>(view: View<'a>, places: Option<&Places>) -> Option<Queue<'a>> {
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
     let waiting = positive(in_flight - places.map_or(1.0, |places| places.places)).filter(|n| *n >= 1.0)?;

@@ -122,8 +122,8 @@ pub(crate) fn is_outgrown(sweep: &[&Trial], search: &[&Trial]) -> bool {
     is_flat && best(sweep) <= MUCH_LOWER * best(search)
 }
 
-/// Returns true if a heavier load of the run completed far more than `trial`. Whatever requests waited for in `trial`
-/// carried the higher rate later, so it does not limit the rate.
+/// Returns true if a heavier load of the run completed far more than `trial`. The resource that requests waited for in
+/// `trial` carried the higher rate later, so this resource is not the limit.
 pub(crate) fn is_outdone<'a>(trial: &Trial, mut loaded: impl Iterator<Item = &'a Trial>) -> bool {
     let (load, rate) = (trial.rates.concurrency, good(trial));
     loaded.any(|other| other.rates.concurrency > load && good(other) >= ASKED_FOR_MORE * rate)

@@ -276,8 +276,8 @@ impl<'a> View<'a> {
         busy.len() > 1 && used <= (1.0 + CHARGED_APART) * cpus && (wait || run_on_few())
     }
 
-    /// Returns the CPU use on all CPUs except the `cpus` busiest ones, in CPUs. Returns `None` if single CPUs were not
-    /// read.
+    /// Returns the CPU use on all CPUs except the `cpus` busiest ones, in CPUs. Returns `None` if only the sum over all
+    /// CPUs was read.
     fn busy_beyond(&self, cpus: f64) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
         let single = self.instances("cpu.idle").into_iter().filter(|(name, _)| name != "total");
@@ -287,13 +287,13 @@ impl<'a> View<'a> {
     }
 
     /// Returns the share of the time (0 to 1) for which the CPUs that the side may use were busy with work of any
-    /// program. If single CPUs were not read, returns the busy share of the whole host.
+    /// program. If only the sum over all CPUs was read, returns the busy share of the whole host.
     pub fn processors_busy(&self) -> Option<f64> {
         self.busy_share_of(self.mask().unwrap_or(0))
     }
 
-    /// Returns the busy share (0 to 1) of the CPUs in `mask`. If single CPUs were not read, returns the busy share of
-    /// the whole host.
+    /// Returns the busy share (0 to 1) of the CPUs in `mask`. If only the sum over all CPUs was read, returns the busy
+    /// share of the whole host.
     pub(crate) fn busy_share_of(&self, mask: u64) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
         let iowait = self.side.recording.instances("cpu.iowait");

@@ -9,8 +9,9 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
 /// Usual share of the CPUs that other programs take during the loads of a search. Interrupts count as taken by other
 /// programs, although packets of the load cause them, too. Other programs disturb the search if their share of the CPUs
-/// is well above the usual share, with interrupts and without them. Some kernels count interrupts as CPU time of the
-/// interrupted program, too. The share without interrupts is then too small, so a small program may stay unseen.
+/// is well above the usual share, both with interrupts included and with interrupts left out. Some kernels count
+/// interrupts as CPU time of the interrupted program, too. The share without interrupts is then too small, so a small
+/// program may stay unseen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare {
     /// Usual share of the CPUs that other programs and interrupts take, 0 to 1.
@@ -95,7 +96,8 @@ impl UsualShare {
     }
 }
 
-/// Returns the share of the CPUs that other programs took in each tenth of a second of a trial, without interrupts.
+/// Returns the share of the CPUs that other programs took in each tenth of a second of a trial. The share of the
+/// interrupts is subtracted.
 fn without_interrupts(trial: &Trial) -> Vec<f64> {
     let interrupts = trial.measured.interrupts.iter().copied().chain(std::iter::repeat(0.0));
     trial.measured.others.iter().zip(interrupts).map(|(others, interrupts)| (others - interrupts).max(0.0)).collect()

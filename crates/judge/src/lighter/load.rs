@@ -1,8 +1,8 @@
 //! Use of one resource, such as a thread, under one lighter load, and what this use says about a limit.
 //!
 //! By the utilization law, a resource that limits the rate was used in proportion to the rate under a lighter load. A
-//! resource that was as full under the lighter load later did more in the same time, so it had time left. A thread that
-//! polls, or that drops work which it cannot do, is full like this.
+//! resource that was just as full under the lighter load had time left: under the higher load, it handled more requests
+//! in the same time. Examples are threads that poll, and threads that drop the work for which they have no time.
 
 use run::Trial;
 

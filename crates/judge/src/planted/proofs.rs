@@ -342,8 +342,8 @@ pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment with turns on a link that carried the share `used` of its rate. `ratio` is throughput with longer
-/// requests divided by throughput without them.
+/// Makes an experiment on the verdict that a network link is full. The load used the share `used` of the link's maximum
+/// rate. `ratio` is throughput with longer requests, divided by throughput without them.
 pub(crate) fn link_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     let carried =
         Evidence { counter: "medium.bytes".into(), value: Some(used), limit: Some(1.0), ..Evidence::default() };

@@ -5,7 +5,7 @@ use run::{Bottleneck, Upstream};
 
 use super::{PlantedRun, Point, Who};
 
-/// Returns the share of the highest rate that a load reaches, 0 to 1.
+/// Returns the throughput of a load, divided by the highest throughput, 0 to 1.
 fn share(p: &Point) -> f64 {
     (p.x / p.capacity).min(1.0)
 }
@@ -61,7 +61,8 @@ fn a_disk_that_is_full_of_asynchronous_reads_may_be_the_limit() {
     assert!(reads.id == "server-disk" && (0.5..=0.6).contains(&reads.confidence), "{reads:#?}");
 }
 
-/// On Linux 5.0 to 6.9, 1,000 writes of 80 µs per second count as 98 % of busy time, in clock ticks of 4 ms.
+/// Linux 5.0 to 6.9 may count a whole clock tick (4 ms) as busy for each short write. A disk with 1,000 writes of 80 µs
+/// per second is then counted as 98 % busy, although a write is in progress for only 8 % of the time.
 #[test]
 fn a_disk_is_busy_for_no_longer_than_requests_are_in_progress() {
     let in_flight = |requests: f64| {

@@ -199,8 +199,8 @@ fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever
     verdict.evidence.extend(evidence(proof));
 }
 
-/// Returns true if upstreams on the CPUs that the lever slows may have caused so much of its effect that the rest is not
-/// certainly the largest part. The upstreams' part belongs to the remainder.
+/// Returns true if the lever also slows upstreams on the same CPUs, and its own resource is then not certainly the
+/// largest part. The upstreams' part of the lever's effect is moved to the remainder for this check.
 fn slows_more(facts: &Facts<'_>, proof: &Proof, lever: &str) -> bool {
     let own_share = own_share(facts, lever);
     let times = |e: Estimate, share: f64| Estimate { value: e.value * share, low: e.low * share, high: e.high * share };

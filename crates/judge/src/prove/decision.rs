@@ -309,7 +309,8 @@ mod tests {
         }
     }
 
-    /// While nothing is full, throughput follows the speed of each resource, by its share of the response time.
+    /// While nothing is full, throughput follows the speed of each resource, in proportion to the resource's share of
+    /// the response time.
     #[test]
     fn a_resource_is_full_only_if_a_larger_load_changes_nothing() {
         let (follows, partly) = (of(Own::Follows), Test { rival: Rival::Other, ..of(Own::Partly) });

@@ -64,8 +64,8 @@ enum Known {
 /// than planned, the elasticity counts as unknown, even if threads hardly need the resource. If something kept the
 /// lever's CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
 ///
-/// If throughput fell by more than a bound allows, the bound is of other threads than those that do the work. The
-/// elasticity then counts as unknown.
+/// If throughput fell by more than a bound allows, the observed threads are not those that do the work. The elasticity
+/// of this resource then counts as unknown.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();

@@ -22,9 +22,9 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
 }
 
 /// Returns true if more load tests the verdict better than slower CPUs do. If nothing shows that a resource is full,
-/// only more load decides, because throughput then follows the speed of CPUs that have room, too. More load is also the
-/// better test for a verdict that names no device, if all CPUs and threads of server and generator were mostly idle.
-/// Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
+/// only more load decides, because throughput then follows the speed of CPUs that have room, too. If the verdict names
+/// no device, more load is also the better test, provided that all CPUs and threads of server and generator were mostly
+/// idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     may_be_unsaturated(run) || has_idle_devices(run)
 }

@@ -24,8 +24,9 @@ pub(super) fn own_share(facts: &Facts<'_>, lever: &str) -> f64 {
     ratio(own, own + others).unwrap_or(1.0)
 }
 
-/// Returns true if the upstream with these processes may run on a CPU that the processes of the side `slowed` use.
-/// `server` is the view with the upstream's counters. CPUs that are not known count as common.
+/// Returns true if the upstream with the processes `processes` may run on a CPU that the lever slows. `slowed` is the
+/// view of the processes that the lever slows, and `server` the view with the upstream's counters. Also returns true if
+/// the CPUs of either are unknown.
 fn may_share(slowed: &View<'_>, server: &View<'_>, processes: &[String]) -> bool {
     let upstream = mask(&busy(&server.processes_of(&InstanceFilter::new(processes))));
     slowed.mask().zip(upstream).is_none_or(|(own, upstream)| own & upstream != 0)

@@ -1,8 +1,8 @@
 //! Signs in the counters that a resource is full, so that a larger load would not raise throughput.
 //!
-//! If nothing is full, throughput of a closed loop also follows the speed of each resource, by the resource's share of
-//! the response time. The effect of a slower resource therefore shows a full resource only together with one of these
-//! signs.
+//! If nothing is full, throughput of a closed loop also follows the speed of each resource, in proportion to the
+//! resource's share of the response time. The effect of a slower resource therefore shows a full resource only together
+//! with one of these signs.
 
 use run::{Run, Trial};
 
@@ -98,8 +98,9 @@ fn is_only_thread_full(cpu: &ServerCpu<'_>) -> bool {
     is_only && leaves_no_room(busy / cpu.view.given())
 }
 
-/// Returns true if the server's CPUs are busy because of the load, and many of the requests that are not on a CPU wait
-/// for one. Each waiting thread has a request. Returns false beside other programs, which may cause the wait.
+/// Returns true if the load keeps the server's CPUs busy, and many of the requests without a CPU wait for a CPU. Each
+/// waiting thread counts as one request. Returns false if other programs use the CPUs, because these programs may cause
+/// the wait.
 fn waits_for_cpu(facts: &Facts<'_>, cpu: &ServerCpu<'_>) -> bool {
     let waiting: f64 = cpu.view.workers().iter().filter_map(|thread| thread.wait).sum();
     let on_no_cpu = cpu.used.and_then(|(used, _)| positive(clients(cpu.view.trial) - used));

@@ -111,8 +111,8 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }
 
-/// Predicts that the watched server's part of the throughput changes in proportion to the part of its resource that the
-/// lever leaves.
+/// Predicts the throughput of all servers, relative to now. The watched server loses the same share of its throughput
+/// as the lever takes of the resource.
 fn of_watched_server(run: &Run, dose: f64) -> f64 {
     WatchedShare::of(decisive(run)).left(dose)
 }

@@ -1,9 +1,10 @@
 //! Utilization of the resources that levers slow, and the law that follows from it.
 //!
-//! A lever that takes the share d of a resource leaves 1 - d. A resource that limits then has the throughput ratio
-//! 1 - d. A resource that does not limit, but was in use for the share U of the time, has the ratio (1 - d) / U, or 1 if
-//! U is below 1 - d: the lever itself fills the resource. If the measured ratio does not exclude (1 - d) / U, a faster
-//! resource may gain nothing, although throughput fell with the lever.
+//! A lever that takes the share d of a resource leaves 1 - d. If the resource is the limit, 1 - d is also the
+//! throughput ratio. Otherwise, the ratio depends on the utilization U, the share of the time for which the resource
+//! was in use. If U is above 1 - d, the lever itself fills the resource, and the ratio is (1 - d) / U. If U is lower,
+//! the ratio is 1. If the measured ratio does not exclude (1 - d) / U, a faster resource may gain nothing, although
+//! throughput fell with the lever.
 
 use run::{
     Bottleneck, Effect, Evidence, InstanceFilter, LeverSlots, Proof, ProofTrial, Trial, TrialKind, UpstreamLimit,
@@ -29,8 +30,8 @@ const USED_OF_LIMIT: &[(&str, &[&str])] = &[
     ("tcp-window", &["connection.peer_window", "connection.send_queue"]),
 ];
 
-/// Lowers the low ends of elasticities to the values that the utilizations of the resources allow. `used` contains the
-/// known utilizations of each lever's resource, and `effects` the effect of each lever.
+/// Lowers the lower end of each elasticity's interval to the least value that the utilization of the resource allows.
+/// `used` contains the known utilizations of each lever's resource, and `effects` the effect of each lever.
 pub(super) fn lower(found: &mut Estimates, effects: &[Effect], used: &[Vec<f64>]) {
     for (at, used) in used.iter().enumerate().filter(|(at, _)| found.bases[*at].is_measured()).collect::<Vec<_>>() {
         let least = least(used, effects[at].high, 1.0 - found.doses[at]).filter(|(least, _)| *least < 1.0);
@@ -42,8 +43,8 @@ pub(super) fn lower(found: &mut Estimates, effects: &[Effect], used: &[Vec<f64>]
 }
 
 /// Returns the least elasticity that the utilizations `used` of a resource allow, and the utilization that allows it.
-/// `highest` is the upper end of the throughput ratio, and `left` the share of the resource that the lever left. The
-/// utilization of a resource that is full within the error of its counters lowers nothing, so its least is 1.
+/// `highest` is the upper end of the throughput ratio, and `left` the share of the resource that the lever left. If a
+/// resource is full within the error of its counters, its utilization allows only an elasticity of 1.
 fn least(used: &[f64], highest: f64, left: f64) -> Option<(f64, f64)> {
     let of = |used: f64| if is_full(used) { 1.0 } else { least_elasticity(used, highest, left) };
     used.iter().map(|used| (of(*used), *used)).min_by(|a, b| a.0.total_cmp(&b.0))
@@ -54,8 +55,9 @@ fn is_full(used: f64) -> bool {
     used + MORE_THAN_ALL >= 1.0
 }
 
-/// Returns true if the upper end `highest` of a throughput ratio does not exclude that the lever itself filled the
-/// resource, which was in use for the share `used` of the time. `left` is the share of the resource that the lever left.
+/// Returns true if the resource may have become full only because of the lever. Without the lever, the resource was in
+/// use for the share `used` of the time. `highest` is the upper end of the throughput ratio. `left` is the share of the
+/// resource that the lever left.
 pub(super) fn may_be_filled_by_the_lever(used: f64, highest: f64, left: f64) -> bool {
     !is_full(used) && highest >= (left / used).min(1.0)
 }
@@ -81,8 +83,9 @@ pub(super) fn of_levers(
     trial.levers.iter().zip(effects).map(of).collect()
 }
 
-/// Returns the lever whose effect looks like that of the limit, although the lever itself may have filled its resource,
-/// and the utilization of this resource without the lever. Returns `None` if there is no such lever.
+/// Finds a lever whose effect looks like that of the limit, although the resource may have become full only because of
+/// the lever. Returns the lever, and the utilization of its resource without the lever. Returns `None` if there is no
+/// such lever.
 pub(super) fn filled<'a>(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -151,9 +154,9 @@ impl Slowed {
     }
 }
 
-/// Returns the utilization of the CPU resource that a lever slows, from the recording of the load. The busiest thread
-/// and the CPUs may each be the resource that limits, so the larger utilization counts. If the verdict names one thread,
-/// or work that only one thread at a time can do, the CPUs do not count.
+/// Returns the utilization of the CPU resource that a lever slows, from the recording of the load. Either the busiest
+/// thread or all CPUs together may be the limit, so the larger of the two utilizations counts. If the verdict names one
+/// thread, or work that only one thread at a time can do, the CPUs do not count.
 fn of_cpus(facts: &Facts<'_>, verdict: &Bottleneck, (load, lever): (&Trial, &str), slowed: &Slowed) -> Option<f64> {
     let (thread, cpus) = match lever {
         "client-cpu" if load.client_hosts.is_empty() => (of_generator(facts, load), None),

@@ -1,6 +1,7 @@
-//! The watched server's share of the requests, if the load goes to several servers with an address each. Each connection
-//! stays at its address. A lever on the watched server therefore changes only the throughput of its own connections, and
-//! the throughput of all connections changes by this share of it.
+//! The watched server's share of the requests, if the load goes to several servers with an address each. Each
+//! connection stays at its address. A lever on the watched server therefore changes only the throughput of that
+//! server's connections. The relative change of the total throughput is smaller: it is multiplied by the server's share
+//! of the requests.
 
 use run::{Effect, Estimate, Trial};
 
@@ -10,7 +11,7 @@ use crate::thresholds::PLACES_APART;
 
 /// ID of the lever that slows the generator's CPU.
 pub(super) const CLIENT_CPU: &str = "client-cpu";
-/// Levers that [`is_of_all_servers`] returns.
+/// Levers on resources that the requests to all servers use; see [`is_of_all_servers`].
 const OF_ALL_SERVERS: [&str; 2] = [CLIENT_CPU, "link"];
 
 /// Returns true if a lever acts on a resource that all requests use, also those to servers that are not watched.
@@ -87,7 +88,8 @@ impl WatchedShare {
         self.convert(all, of)
     }
 
-    /// Applies `of` to an estimate and a share, and widens the interval by the interval of the share.
+    /// Applies the function `of` to the estimate `all` and to the watched server's share. The interval of the result
+    /// includes the uncertainty of both.
     fn convert(self, all: Estimate, of: impl Fn(f64, f64) -> f64) -> Estimate {
         let Self(share) = self;
         let ends = [all.low, all.high].into_iter().flat_map(|end| [of(end, share.low), of(end, share.high)]);

@@ -149,8 +149,8 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 
-/// Returns true if throughput certainly fell by more than a resource can explain that was wanted for the share `wanted`
-/// of the time.
+/// Returns true if throughput certainly fell by more than the lever's resource can explain. Threads wanted this
+/// resource for the share `wanted` of the time.
 fn is_beyond(proof: &Proof, lever: &str, wanted: f64) -> bool {
     let measured = proof.measured.as_ref().filter(|m| m.lever == lever);
     measured.is_some_and(|m| m.high < (1.0 - m.dose).powf(wanted))
@@ -172,8 +172,8 @@ pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }
 
-/// Returns the sentence for the case that a lever may have filled a resource that was in use for the share `used` of the
-/// time, so that the resource limited only while the lever was on.
+/// Returns the sentence about a resource that may have become the limit only because of the lever. Without the lever,
+/// the resource was in use for the share `used` of the time.
 pub(super) fn filled_sentence(lever: &str, used: f64) -> String {
     format!(
         "{} was in use only {} of the time without the lever, so it may limit only with the lever: a smaller dose, or a \

@@ -213,13 +213,14 @@ mod tests {
         judge(&Facts::of(&run))
     }
 
-    /// Adds retransmissions to a run: for seven of a hundred requests, on the host and on the load's own connections. A
-    /// policer drops them from half of the highest rate on.
+    /// Adds retransmissions to a run, seven per hundred requests, on the host and on the load's own connections. A
+    /// policer drops the segments at all rates of at least half of the highest rate.
     fn losing(planted_run: PlantedRun) -> PlantedRun {
         losing_from(planted_run, 0.5)
     }
 
-    /// Adds retransmissions to a run like [`losing`], from this share of the highest rate on.
+    /// Adds the retransmissions of [`losing`] to a run. The policer drops segments at all rates of at least the share
+    /// `from` of the highest rate.
     fn losing_from(planted_run: PlantedRun, from: f64) -> PlantedRun {
         let dropped = move |p: &Point| if p.x >= from * p.capacity { p.x * 0.07 } else { 0.0 };
         planted_run.per_s(Who::Server, "tcp.retrans_segs", "", dropped).per_s(

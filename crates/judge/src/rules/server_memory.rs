@@ -118,10 +118,10 @@ fn waits_for_pages(view: &View<'_>) -> bool {
     view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
 }
 
-/// Returns true if processes of the server wait for memory pages, and this may be for lack of memory. The pressure
+/// Returns true if processes of the server wait for memory pages, and lack of memory may be the reason. The pressure
 /// counter includes the waits for pages that were in memory before, but not the waits for pages that are read for the
 /// first time, for example of a mapped file. In a full control group, each page that is read evicts another page, and
-/// the kernel soon forgets the evicted pages. It then counts hardly any wait as a lack of memory.
+/// the kernel soon forgets the evicted pages. The kernel then counts hardly any wait as a lack of memory.
 fn lacks_pages(view: &View<'_>) -> bool {
     let is_stalled = || stalled(view).is_none_or(|stalled| stalled.log_odds() >= 0.0);
     waits_for_pages(view) && (is_stalled() || full_group(view).is_some())
@@ -281,7 +281,8 @@ mod tests {
         assert_ne!(b.id, "server-memory", "{b:#?}");
         assert!(b.ruled_out.iter().any(|r| r.id == "server-memory" && r.why.contains("other processes")), "{b:#?}");
     }
-    /// A search server maps its index, and reads pages of it for the first time. Lucene, RocksDB and LMDB do this.
+    /// A search server maps its index, and reads pages of it for the first time. Lucene, RocksDB and LMDB read mapped
+    /// files, too.
     #[test]
     fn first_reads_of_a_mapped_file_are_no_lack_of_memory() {
         let reads = |faults: f64, stalled: f64| {

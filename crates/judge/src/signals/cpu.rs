@@ -172,7 +172,7 @@ pub(crate) fn spins(facts: &Facts<'_>, view: &View<'_>, (used, allowed): (f64, f
     (needed < HALF_BUSY * allowed && used >= HALF_BUSY * allowed).then(|| ratio(used, needed)).flatten()
 }
 
-/// Returns the caveat that the confidence is at most `most`, because of `why`.
+/// Returns a caveat that limits the confidence to at most `most`. `why` is the reason that the report gives.
 fn less_sure(most: f64, why: &str) -> Caveat {
     Caveat { most, words: format!("; less sure because {why}"), always_told: false }
 }

@@ -109,8 +109,8 @@ pub(crate) fn odds(chance: f64) -> f64 {
     chance / (1.0 - chance)
 }
 
-/// Returns the probability of a cause that has rivals which it does not explain. The causes share the probability in
-/// proportion to their odds.
+/// Lowers the probability `chance` of a cause that competes with other causes. `rivals` contains the probabilities of
+/// the causes that this cause does not explain. All causes share the probability in proportion to their odds.
 pub(crate) fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
     let own = odds(chance);
     let all: f64 = own + rivals.map(odds).sum::<f64>();

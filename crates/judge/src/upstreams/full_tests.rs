@@ -129,8 +129,8 @@ fn address(verdict: &Bottleneck) -> &str {
     verdict.waits_for.as_ref().map_or("", |waits_for| &waits_for.address)
 }
 
-/// Node's replies contain the time in redis, so requests await node, too. An earlier version of loadline named the
-/// nearest full upstream, whatever the queues.
+/// Node waits for redis before it replies, so requests that wait for redis also wait for node. An earlier version of
+/// loadline named the nearest full upstream, whatever the queues.
 #[test]
 fn of_two_full_upstreams_in_a_chain_the_one_with_the_queue_limits() {
     for (node, redis, queue) in [(0.93, 1.0, REDIS), (0.885, 1.0, REDIS), (0.99, 0.91, NODE), (0.99, 0.99, NODE)] {

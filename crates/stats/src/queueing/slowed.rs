@@ -1,16 +1,17 @@
 //! Elasticity of throughput for the speed of one resource, from the resource's utilization and the effect of one
 //! slowdown.
 //!
-//! A slowdown makes its resource limit more than before. So the mean slope of throughput over the slowdown is only an
-//! upper bound of the elasticity (the slope at full speed). If a resource limits nothing at full speed, throughput
-//! still falls as soon as the slowdown fills this resource: the ratio is then its speed divided by its utilization
-//! (utilization law, as in E. Lazowska et al., *Quantitative System Performance* (1984), chapter 3).
+//! The elasticity is the slope of throughput at full speed. A slowed resource limits throughput more than at full
+//! speed, so the mean slope over the slowdown is only an upper bound of the elasticity. If a resource limits nothing at
+//! full speed, throughput still falls as soon as the slowdown fills this resource: the throughput ratio is then the
+//! resource's speed divided by its utilization (utilization law, as in E. Lazowska et al., *Quantitative System
+//! Performance* (1984), chapter 3).
 //!
-//! Between both cases, a constant elasticity of substitution is assumed between the resource and all others: X⁻ᵏ is a
-//! sum of one part for the resource and one part for all others. The elasticity of a resource with utilization U is
-//! then Uᵏ. The curvature k is 1 for one client (exact), and grows with the number of clients. The slowdown shows the
-//! curvature. In queueing networks that are solved exactly, the result is at most 0.01 above the true elasticity, and
-//! at most 0.1 below it.
+//! A resource between these two cases needs a model of the throughput X. The model assumes a constant elasticity of
+//! substitution: X⁻ᵏ is the sum of a term for the resource and a term for all other resources. The elasticity of a
+//! resource with utilization U is then Uᵏ. The curvature k is 1 for one client (exact), and grows with the number of
+//! clients. The curvature is computed from the effect of the slowdown. In queueing networks that are solved exactly,
+//! the result is at most 0.01 above the true elasticity, and at most 0.1 below it.
 
 /// Number of halvings of the interval that contains the elasticity.
 const HALVINGS: usize = 20;

@@ -32,8 +32,8 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns true if the effect of a lever that takes a share of a resource does not exclude that only the lever filled
-/// the resource.
+/// Returns true if a lever takes a share of a resource, and the resource may have become full only because of the
+/// lever.
 pub(super) fn may_be_filled(verdict: &Bottleneck, effect: &Effect, predicted: f64) -> bool {
     let used = utilization::of_verdict(verdict).filter(|_| predicted < 1.0);
     used.is_some_and(|used| utilization::may_be_filled_by_the_lever(used, effect.high, predicted))

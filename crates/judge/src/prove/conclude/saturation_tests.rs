@@ -1,5 +1,5 @@
-//! Tests of experiments on loads that saturate nothing. While nothing is full, throughput of a closed loop follows the
-//! speed of the CPUs by the share of the response time for which a request computes.
+//! Tests of experiments on loads that saturate nothing. While nothing is full, throughput of a closed loop still
+//! depends on the speed of the CPUs, because each request computes for a share of its response time.
 
 use run::{LOAD_LEVER, ProofOutcome, Run};
 

@@ -78,9 +78,9 @@ pub(super) fn own(
     }
 }
 
-/// Returns the signs that the resource is full on which throughput depends. If throughput follows the verdict's lever,
-/// this is the resource of the verdict's lever, which may have no need of such a sign. Otherwise, this is the resource
-/// of the lever `rival`.
+/// Finds the resource that throughput depends on, and returns the signs that this resource is full. If throughput
+/// follows the verdict's lever, the resource is that of the verdict's lever, and may need no sign. Otherwise, the
+/// resource is that of the lever `rival`.
 pub(super) fn saturation(
     facts: &Facts<'_>,
     suspect: Option<&Suspect>,
@@ -98,9 +98,9 @@ pub(super) fn saturation(
     }
 }
 
-/// Returns true if the measured throughput agrees with the prediction: its interval contains the prediction or misses
-/// it by at most the model's error. The interval of the measured change must also exclude "no effect". For a lever on
-/// the watched server, the throughput of this server counts.
+/// Returns true if the measured throughput agrees with the prediction. The interval of the measured throughput must
+/// contain the prediction, or miss the prediction by at most the model's error. The interval of the measured change
+/// must also exclude "no effect". For a lever on the watched server, the throughput of this server counts.
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedShare) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
