@@ -62,6 +62,7 @@ const WAITS: &[&str] = &[
     "pthread_",
     "rb_native_cond_",
     "runtime.",
+    "rustix::",
     "sem_",
     "std::",
     "sync.",
@@ -124,6 +125,7 @@ mod tests {
         for waits in ["__GI___lll_lock_wait", "<std::sync::Mutex<T>>::lock", "sync.(*Mutex).Lock", "[libc.so.6]", ""] {
             assert!(!is_own_function(waits), "{waits}");
         }
+        assert!(!is_own_function("rustix::backend::arch::asm::syscall4"), "system calls of Rust programs");
         for own in ["handle", "main.underLock", "[app]"] {
             assert!(is_own_function(own), "{own}");
         }
