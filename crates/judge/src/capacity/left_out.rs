@@ -5,7 +5,7 @@ use run::{ExcludedTime, Limits, TENTH_S, Trial, Window};
 
 use super::neighbours::UsualShare;
 use super::tenths::disturbed_tenths;
-use crate::facts::stolen;
+use crate::other_programs::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
 /// Returns true if a window is left out completely, because the hypervisor took too much of its time. The moments at
