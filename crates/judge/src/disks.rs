@@ -14,6 +14,10 @@ use crate::view::View;
 
 /// Counter of the time in which threads of a host wait for disks.
 const STALLS: &str = "pressure.io_some";
+/// Counter of the number of threads of a process that sleep in state D.
+const SLEEPS: &str = "process.disk_wait";
+/// Counters of [`Waits`].
+pub(crate) const WAITS: &[&str] = &[SLEEPS, STALLS];
 
 /// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.
 /// `stalled` is the share of the time in which threads waited for disks. The larger `stalled` is, the lower is the
@@ -123,7 +127,7 @@ pub(crate) fn without_queue(view: &View<'_>, light: &View<'_>, load: &Load) -> O
 /// if the waits of the threads are unknown.
 fn own_waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<f64> {
     let recording = &view.side.recording;
-    let columns: Vec<_> = recording.columns_of("process.disk_wait").filter(|c| own.has(&c.instance)).collect();
+    let columns: Vec<_> = recording.columns_of(SLEEPS).filter(|c| own.has(&c.instance)).collect();
     let threads = |row: usize| columns.iter().filter_map(|c| c.values.get(row).copied().flatten()).reduce(|a, b| a + b);
     let rows = recording.t_s.iter().enumerate().filter(|(_, t_s)| view.window.holds(**t_s));
     let waits: Vec<f64> = rows.filter_map(|(row, _)| threads(row)).map(|threads| threads.clamp(0.0, 1.0)).collect();
@@ -143,7 +147,7 @@ pub(crate) struct Waits {
 /// Returns the waits for disks of the threads of the processes `own`. If their waits are unknown, returns the waits of
 /// all threads of the host, which are an upper bound.
 pub(crate) fn waits(view: &View<'_>, own: &InstanceFilter<'_>) -> Option<Waits> {
-    let of_own = own_waits(view, own).map(|share| Waits { counter: "process.disk_wait", whose: "server", share });
+    let of_own = own_waits(view, own).map(|share| Waits { counter: SLEEPS, whose: "server", share });
     let of_host = || Some(Waits { counter: STALLS, whose: "host", share: view.share_of_time(STALLS)? });
     of_own.or_else(of_host)
 }

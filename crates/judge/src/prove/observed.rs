@@ -5,6 +5,7 @@ use run::{Bottleneck, Counted, Evidence};
 
 use super::decision::Observed;
 use crate::Facts;
+use crate::disks;
 use crate::number::figure;
 use crate::places::{self, Places};
 use crate::rules::{RULES, Tier, is_full_link};
@@ -28,7 +29,7 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
     ("tcp-delayed-ack", &["tcp.delayed_acks", "connection.send_queue"]),
     ("server-cpu-quota", &["cgroup.cpu_throttled_periods"]),
     ("server-interrupts", &["cpu.softirq"]),
-    ("server-disk", &["process.disk_wait", "pressure.io_some"]),
+    ("server-disk", disks::WAITS),
     ("server-memory", &["pressure.memory_some", "cgroup.memory_max_events"]),
     ("server-fds", &["process.fds"]),
     ("server-rate-limit", &["unexpected_status"]),
@@ -47,7 +48,7 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
             !is_full && !server_queue::may_wait_for_accept(facts, Places::of(facts).as_ref())
         }
         // A disk may be busy without a request that waits for it, so only waiting threads show the limit directly.
-        "process.disk_wait" | "pressure.io_some" => {
+        counter if disks::WAITS.contains(&counter) => {
             evidence.value.zip(evidence.limit).is_some_and(|(share, mostly)| share >= mostly)
         }
         // The verdict may rest on other signs of a full link than the number of bytes. If the bytes are far below the

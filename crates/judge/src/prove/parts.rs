@@ -28,15 +28,15 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -
         Ok(found) => found,
         Err(why) => return Some(Err(why)),
     };
-    of_watched_server(facts, trial, &mut found);
+    let watched = WatchedShare::of(facts.decisive);
+    of_watched_server(watched, trial, &mut found);
     open_where_quotas_hold(facts, trial, &mut found);
     let effect = |(at, lever): (usize, &run::LeverSlots)| {
         let (ratio, lever) = (found.ratios[at], lever.lever.clone());
         Effect { lever, dose: found.doses[at], ratio: ratio.value, low: ratio.low, high: ratio.high, at: String::new() }
     };
     let effects: Vec<Effect> = trial.levers.iter().enumerate().map(effect).collect();
-    let watched = WatchedShare::of(facts.decisive);
-    let own: Vec<Effect> = effects.iter().map(|effect| watched.own(effect)).collect();
+    let own = watched.own_each(&effects);
     utilization::lower(&mut found, &own, &utilization::of_levers(facts, verdict, trial, &own));
     let part = |(at, lever): (usize, &run::LeverSlots)| Elasticity {
         lever: lever.lever.clone(),
@@ -64,8 +64,7 @@ fn disturbed_slots(facts: &Facts<'_>, trial: &ProofTrial) -> impl Fn(usize) -> b
 
 /// Replaces the measured shares of the watched server's resources by their shares of its own throughput, if it answers
 /// only some of the requests. The remainder becomes smaller by the difference.
-fn of_watched_server(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
-    let watched = WatchedShare::of(facts.decisive);
+fn of_watched_server(watched: WatchedShare, trial: &ProofTrial, found: &mut Estimates) {
     let is_own = |at: &usize| !is_of_all_servers(&trial.levers[*at].lever);
     let measured = |at: &usize| found.bases[*at].is_measured() && is_own(at);
     for at in (0..trial.levers.len()).filter(measured).filter(|_| !watched.is_whole()).collect::<Vec<_>>() {

@@ -11,15 +11,12 @@ use crate::Facts;
 use crate::generator::load_threads;
 use crate::number::{positive, ratio};
 use crate::places::Places;
+use crate::rules::{RULES, Tier};
 use crate::server_queue;
 use crate::signals::cpu::ServerCpu;
-use crate::single::{clients, good, keeps_up};
-use crate::sweep::Plateau;
+use crate::single::{clients, good};
 use crate::thresholds::{EXCLUDED, FLAT, LIKELY, NEARLY_FULL, ONE_THREAD, QUEUE_SHARE};
 use crate::waiting::Waiting;
-
-/// Verdicts that a larger load tests if no lever acts on their cause.
-const LEFT_OVER: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 
 /// Returns true if throughput may depend on the speed of a resource although nothing is full. Only a larger load can
 /// then test the verdict. Returns false for verdicts that need no full resource, such as rate limits.
@@ -27,9 +24,15 @@ pub fn may_be_unsaturated(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let lever = match suspects_of(verdict).next() {
         Some(suspect) => Some(suspect.lever).filter(|_| suspect.needs_saturation),
-        None => LEFT_OVER.contains(&verdict.id.as_str()).then_some("server-cpu"),
+        // If no lever acts on the verdict's cause, a larger load tests the verdict, unless the cause is specific.
+        None => is_left_over(&verdict.id).then_some("server-cpu"),
     };
     lever.is_some_and(|lever| !is_seen(&Facts::of(run), lever))
+}
+
+/// Returns true for a verdict that holds only because no specific cause shows its signs.
+fn is_left_over(id: &str) -> bool {
+    RULES.iter().any(|rule| rule.id == id && rule.tier == Tier::LeftOver)
 }
 
 /// Returns true if the counters show that a larger load would not raise throughput. `lever` is the lever on the
@@ -45,9 +48,7 @@ pub(super) fn is_seen(facts: &Facts<'_>, lever: &str) -> bool {
 
 /// Returns true if a larger load hardly raised throughput, or if the server fell behind an offered rate.
 fn has_stopped_growing(facts: &Facts<'_>) -> bool {
-    matches!(facts.plateau, Plateau::Flat { .. })
-        || growth(&facts.sweep).is_some_and(|growth| growth < EXCLUDED)
-        || facts.failing.is_some_and(|trial| !keeps_up(trial))
+    facts.is_rate_limited() || growth(&facts.sweep).is_some_and(|growth| growth < EXCLUDED)
 }
 
 /// Returns an upper bound of the elasticity of throughput for the load, d ln(throughput) / d ln(clients), at the last

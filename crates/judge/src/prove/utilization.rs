@@ -20,7 +20,7 @@ use crate::number::ratio;
 use crate::single::server_of;
 use crate::thresholds::{MORE_THAN_ALL, MOST};
 use crate::view::{Task, View, busy, mask};
-use crate::{Facts, upstreams};
+use crate::{Facts, disks, upstreams};
 
 /// Counters whose evidence gives the use and the limit of a resource that is no CPU.
 const USED_OF_LIMIT: &[(&str, &[&str])] = &[
@@ -92,8 +92,7 @@ pub(super) fn filled<'a>(
     proof: &Proof,
     effects: &'a [Effect],
 ) -> Option<(&'a str, f64)> {
-    let watched = WatchedShare::of(facts.decisive);
-    let own: Vec<Effect> = effects.iter().map(|effect| watched.own(effect)).collect();
+    let own = WatchedShare::of(facts.decisive).own_each(effects);
     let used = of_levers(facts, verdict, ProofTrial::of_speeds(&proof.trials)?, &own);
     let filled = |((effect, own), used): ((&'a Effect, &Effect), Vec<f64>)| {
         let part = proof.parts().find(|part| part.lever == effect.lever)?;
@@ -109,16 +108,13 @@ pub(super) fn load_of<'a>(facts: &Facts<'a>, trial: &ProofTrial) -> Option<&'a T
     facts.run.trials.iter().find(|load| load.kind == TrialKind::Proof && load.label == trial.label)
 }
 
-/// Counters of the share of the time for which some thread waited for a disk. A disk that a thread always waits for is
-/// in use all the time, although it is idle for moments between two requests.
-const AWAITED: [&str; 2] = ["process.disk_wait", "pressure.io_some"];
-
-/// Returns the utilization of the verdict's resource by the verdict's evidence, if this resource is no CPU.
+/// Returns the utilization of the verdict's resource by the verdict's evidence, if this resource is no CPU. A disk that
+/// a thread always waits for is in use all the time, although it is idle for moments between two requests.
 pub(super) fn of_verdict(verdict: &Bottleneck) -> Option<f64> {
     let (_, counters) = USED_OF_LIMIT.iter().find(|(id, _)| *id == verdict.id)?;
     let used = |line: &Evidence| match line.counter.as_str() {
         counter if counters.contains(&counter) => ratio(line.value?, line.limit?),
-        counter if verdict.id == "server-disk" && AWAITED.contains(&counter) => line.value,
+        counter if verdict.id == "server-disk" && disks::WAITS.contains(&counter) => line.value,
         _ => None,
     };
     verdict.evidence.iter().filter_map(used).reduce(f64::max).map(|used| used.min(1.0))

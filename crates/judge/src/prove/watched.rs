@@ -77,6 +77,11 @@ impl WatchedShare {
         Effect { ratio: value, low, high, ..effect.clone() }
     }
 
+    /// Converts the effects of several levers like [`WatchedShare::own`].
+    pub(super) fn own_each(self, effects: &[Effect]) -> Vec<Effect> {
+        effects.iter().map(|effect| self.own(effect)).collect()
+    }
+
     /// Returns the elasticity of the watched server's throughput for the speed of a resource that lost the share `dose`.
     /// `all` is the factor by which the throughput of all servers changed.
     pub(super) fn elasticity(self, all: Estimate, dose: f64) -> Estimate {

@@ -2,7 +2,7 @@
 
 use run::{FigureUnit, Intensity, Trial};
 
-use super::retransmissions::{again, caps_no_rate, growth, of_own_connections, pipeline};
+use super::retransmissions::{again, caps_no_rate, growth, of_own_connections};
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::evidence::measured;
 use crate::number::{counted, duration, figure, percent, rate};
@@ -157,7 +157,7 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     };
     // Without pipelining, each answer needs at least one segment. With pipelining, one segment may carry several
     // answers.
-    let least = LOST * trial.tally.completed as f64 / pipeline(trial);
+    let least = LOST * trial.tally.completed as f64 / f64::from(trial.intensity.pipeline().max(1));
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 

@@ -78,17 +78,11 @@ fn shown<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
     if facts.plateau == Plateau::NoResult { heaviest(facts, decisive) } else { decisive }
 }
 
-/// Returns the lower bound on the utilization of the busiest resource. There is a bound only while throughput grows:
-/// one offered rate has no lighter step to compare with.
-fn least(facts: &Facts<'_>) -> Option<LeastUse> {
-    least_use(facts).filter(|_| facts.plateau == Plateau::Grows)
-}
-
-/// Returns the utilization of the busiest resource: that of the busiest known device or, if it is higher, the lower
-/// bound for any resource.
-fn busiest(facts: &Facts<'_>, trial: &Trial) -> Option<f64> {
-    let known = busiest_known(facts, trial)?;
-    Some(least(facts).map_or(known, |least| known.max(least.utilization)))
+/// Returns the lower bound on the utilization of the busiest resource, if it exceeds `known`, the utilization of the
+/// busiest known device. There is a bound only while throughput grows: one offered rate has no lighter step to compare
+/// with.
+fn busier_unknown(facts: &Facts<'_>, known: f64) -> Option<LeastUse> {
+    least_use(facts).filter(|least| facts.plateau == Plateau::Grows && least.utilization > known)
 }
 
 /// Returns the utilization of the busiest known device, including the devices of the upstreams.
@@ -102,8 +96,9 @@ fn busiest_known(facts: &Facts<'_>, trial: &Trial) -> Option<f64> {
 }
 
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
-    let busiest = facts.decisive.and_then(|trial| busiest(facts, shown(facts, trial)));
-    busiest
+    let known = facts.decisive.and_then(|trial| busiest_known(facts, shown(facts, trial)));
+    known
+        .map(|known| busier_unknown(facts, known).map_or(known, |least| least.utilization))
         .map(|b| Signal::new("use of the busiest device", b, (FULL_MIDDLE, FULL_WIDTH)).beyond(""))
         .into_iter()
         .collect()
@@ -111,10 +106,12 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
 
 fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
     let views = sides_of(trial);
-    let (Some(busiest), Some(known)) = (busiest(facts, trial), busiest_known(facts, trial)) else {
+    let Some(known) = busiest_known(facts, trial) else {
         return Verdict::CannotSay(vec!["use of any device (cpu.idle, thread.cpu)".into()]);
     };
-    let slower = least(facts).filter(|least| least.utilization > known).map(|least| {
+    let unknown = busier_unknown(facts, known);
+    let busiest = unknown.map_or(known, |least| least.utilization);
+    let slower = unknown.map(|least| {
         format!(
             "a request took {} times as long as with one client, so something was in use at least {} of the time",
             figure(least.slower),

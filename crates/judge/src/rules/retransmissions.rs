@@ -1,7 +1,7 @@
 //! Retransmitted segments of a trial, and their growth with the load. A lost segment delays one connection only. Losses
 //! that are as frequent under a light load as at a plateau therefore do not stop throughput from growing.
 
-use run::{Intensity, Trial};
+use run::Trial;
 
 use crate::Facts;
 use crate::number::{percent, ratio};
@@ -80,12 +80,4 @@ pub(super) fn caps_no_rate(growth: &Signal) -> Option<String> {
             percent(growth.value.max(0.0))
         )
     })
-}
-
-/// Returns the number of requests that each connection of a trial has in flight.
-pub(super) fn pipeline(trial: &Trial) -> f64 {
-    match trial.intensity {
-        Intensity::Closed { pipeline, .. } | Intensity::Open { pipeline, .. } => f64::from(pipeline.max(1)),
-        Intensity::SClients { .. } => 1.0,
-    }
 }

@@ -1,6 +1,6 @@
 //! Comparison of the levers' effects with the verdict, and with other resources that may be the limit.
 
-use run::{Bottleneck, Effect, Estimate, LOAD_LEVER, Proof};
+use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 
 use super::own_turns::{OwnTurns, suspect};
 use crate::Facts;
@@ -12,7 +12,7 @@ use crate::prove::saturated;
 use crate::prove::steadiness::doubt;
 use crate::prove::suspects::{Suspect, bottleneck_of, ids_of};
 use crate::prove::turns::{PredictionCheck, check};
-use crate::prove::watched::{WatchedShare, is_of_all_servers};
+use crate::prove::watched::WatchedShare;
 use crate::prove::words;
 use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
@@ -104,8 +104,7 @@ pub(super) fn saturation(
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str, watched: WatchedShare) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
-    let all = Estimate { value: effect.ratio, low: effect.low, high: effect.high };
-    let own = if is_of_all_servers(lever) { all } else { watched.ratio(all) };
+    let own = watched.own(effect);
     let nearest = expected.max(own.low).min(own.high);
     (nearest - expected).abs() <= ASTRAY && own.high < 1.0
 }
