@@ -1,7 +1,7 @@
 //! Rule for a server whose packets are all handled by one CPU of its host. This CPU is full of interrupts while other
 //! CPUs have room.
 
-use run::FigureUnit;
+use run::{FigureUnit, Instances};
 
 use super::rule::{PLAIN, Rule, Verdict, cannot_say, full_server};
 use crate::Facts;
@@ -45,10 +45,11 @@ impl FullCpu {
     /// Finds the CPU of the side's host that spends the most time on interrupts. Returns `None` if the time of each CPU
     /// was not read.
     fn of(view: &View<'_>) -> Option<Self> {
-        let of_each = view.instances("cpu.softirq").into_iter().filter(|(cpu, _)| cpu.parse::<u32>().is_ok());
-        let shares = of_each.filter_map(|(cpu, _)| {
-            let (share, busy) = (share_of(view, &cpu)?, busy_of(view, &cpu));
-            Some(Self { share, busy: busy.unwrap_or(share), cpu })
+        let times = CpuTimes::of(view);
+        let names = view.side.recording.columns_of("cpu.softirq").map(|column| column.instance.as_str());
+        let shares = names.filter(|cpu| cpu.parse::<u32>().is_ok()).filter_map(|cpu| {
+            let share = times.interrupts(cpu)?;
+            Some(Self { share, busy: times.busy(cpu).unwrap_or(share), cpu: cpu.to_owned() })
         });
         shares.max_by(|a, b| a.share.total_cmp(&b.share))
     }
@@ -63,21 +64,37 @@ impl FullCpu {
     }
 }
 
-/// Returns the share of the time for which a CPU handled hard and soft interrupts.
-fn share_of(view: &View<'_>, cpu: &str) -> Option<f64> {
-    Some(time_share(view, "cpu.softirq", cpu)? + time_share(view, "cpu.irq", cpu).unwrap_or(0.0))
+/// Counters of the time of each CPU of a host.
+struct CpuTimes<'a> {
+    softirq: Instances<'a>,
+    irq: Instances<'a>,
+    idle: Instances<'a>,
+    iowait: Instances<'a>,
+    view: View<'a>,
 }
 
-/// Returns the time that a counter of one CPU counted, as a share of the elapsed time.
-fn time_share(view: &View<'_>, id: &'static str, cpu: &str) -> Option<f64> {
-    let (_, us) = view.instances(id).into_iter().find(|(name, _)| name == cpu)?;
-    ratio(us / 1e6, view.span_s?)
-}
+impl<'a> CpuTimes<'a> {
+    fn of(view: &View<'a>) -> Self {
+        let of = |id| view.side.recording.instances(id);
+        let (softirq, irq) = (of("cpu.softirq"), of("cpu.irq"));
+        Self { softirq, irq, idle: of("cpu.idle"), iowait: of("cpu.iowait"), view: *view }
+    }
 
-/// Returns the share of the time for which a CPU was busy with any work. Returns `None` if this was not read.
-fn busy_of(view: &View<'_>, cpu: &str) -> Option<f64> {
-    let idle = time_share(view, "cpu.idle", cpu)? + time_share(view, "cpu.iowait", cpu).unwrap_or(0.0);
-    Some((1.0 - idle).clamp(0.0, 1.0))
+    /// Returns the time that a counter counted for one CPU, as a share of the elapsed time.
+    fn share(&self, counter: &Instances<'_>, cpu: &str) -> Option<f64> {
+        ratio(counter.value(cpu, self.view.window)? / 1e6, self.view.span_s?)
+    }
+
+    /// Returns the share of the time for which a CPU handled hard and soft interrupts.
+    fn interrupts(&self, cpu: &str) -> Option<f64> {
+        Some(self.share(&self.softirq, cpu)? + self.share(&self.irq, cpu).unwrap_or(0.0))
+    }
+
+    /// Returns the share of the time for which a CPU was busy with any work. Returns `None` if this was not read.
+    fn busy(&self, cpu: &str) -> Option<f64> {
+        let idle = self.share(&self.idle, cpu)? + self.share(&self.iowait, cpu).unwrap_or(0.0);
+        Some((1.0 - idle).clamp(0.0, 1.0))
+    }
 }
 
 /// Returns true if the host's CPUs together are full, so that the CPU with the interrupts is not the only full one.
@@ -95,7 +112,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     if full.chance() < LIKELY || is_full_host(&view) {
         return Verdict::RuledOut(format!("{busy}, more than any other CPU of the server's host"));
     }
-    let Some(had_room) = facts.lighter_than(&view).had_room(|lighter| share_of(lighter, &full.cpu)) else {
+    let Some(had_room) = facts.lighter_than(&view).had_room(|lighter| CpuTimes::of(lighter).interrupts(&full.cpu))
+    else {
         return cannot_say("cpu.softirq of each CPU under a lighter load");
     };
     if had_room < LIKELY {

@@ -132,7 +132,7 @@ pub struct LeverTargets {
     pub addr: Option<SocketAddr>,
     /// Writable directory on the server's disk, as named on the server's host; `None` if the user named none.
     pub dir: Option<PathBuf>,
-    /// Name of the full disk of the server's host; `None` if no disk is full.
+    /// Name of the full disk of the server's host; `None` if no disk is full, or without a directory in `dir`.
     pub full_disk: Option<String>,
     /// Bytes that one exchange sends over the link in the direction of the requests, or the reason why this number
     /// cannot be used.

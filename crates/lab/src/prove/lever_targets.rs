@@ -23,7 +23,7 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
         in_flight: in_flight(&lab.run),
         addr: setup.addr.inet(),
         dir: lab.run.plan.search.prove_dir.clone(),
-        full_disk: judge::prove::full_disk(&lab.run),
+        full_disk: lab.run.plan.search.prove_dir.as_ref().and_then(|_| judge::prove::full_disk(&lab.run)),
         request_way: judge::prove::request_way(&lab.run),
         share: 0.0,
         at_rate: false,
