@@ -288,6 +288,8 @@ impl<'a> Experiment<'a> {
 }
 
 #[cfg(test)]
+mod dose_tests;
+#[cfg(test)]
 mod saturation_tests;
 #[cfg(test)]
 mod tests;
