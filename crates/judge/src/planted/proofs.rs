@@ -131,7 +131,7 @@ pub(crate) fn few_clients(busy: f64) -> Run {
 }
 
 /// Makes an experiment on the verdict that one thread is full, under a load that saturates nothing ([`few_clients`]).
-/// `more_load` is throughput with twice the load divided by throughput without it.
+/// `more_load` is the throughput with twice the load, divided by the throughput with the plain load.
 pub(crate) fn of_few_clients(id: &str, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(few_clients(0.91), verdict(id, 0.34), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.91, 0.03));

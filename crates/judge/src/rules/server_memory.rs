@@ -172,12 +172,12 @@ fn connections_suffer(view: &View<'_>) -> bool {
     requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
 }
 
-/// Returns true if TCP windows or send buffers stopped the load's connections for a larger share of the time than under
-/// the lightest load. Windows of slow or distant clients stop connections under any load. If TCP ran short of memory
-/// repeatedly, or under the lightest load as well, the windows need not have shrunk during the run.
+/// Returns true if a lack of TCP memory may have made windows or send buffers so small that they stopped the load's
+/// connections. Windows of slow or distant clients stop connections under any load. If TCP ran short of memory only a
+/// few times, the windows therefore count only if they stopped connections for a larger share of the time than under the
+/// lightest load.
 fn windows_shrank(facts: &Facts<'_>, view: &View<'_>) -> bool {
-    let entries = |view: &View<'_>| view.value("tcp.memory_pressures").unwrap_or(0.0);
-    if entries(view) >= LIMIT_HITS {
+    if view.value("tcp.memory_pressures").is_some_and(|entries| entries >= LIMIT_HITS) {
         return connections_suffer(view);
     }
     let Some(light) = facts.unloaded.filter(|light| !std::ptr::eq(*light, view.trial)) else { return false };
