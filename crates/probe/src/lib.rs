@@ -47,7 +47,7 @@ pub use process_tree::{all_with_descendants, descendants_of, is_stopped, parent_
 pub use process_watch::ProcessWatch;
 pub use processors::{boot_id, core_of, cpus_of};
 pub use sampler::{Ended, Glance, Sampler};
-pub use sched_times::{SchedTimes, sched_times};
+pub use sched_times::{SchedReading, SchedTimes};
 pub use scope::Scope;
 pub use source::{Effort, Round, Source, SourceSpec};
 pub use sources::{CpuQuota, Exporter, SOURCES, descriptor_limits};

@@ -1,10 +1,12 @@
-//! Time for which processes ran on a CPU or waited for one. Reading the run times and the waiting times from /proc
-//! takes little CPU time. Source: the kernel's Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
+//! Time for which processes ran on a CPU or waited for one. Reading these times takes little CPU time. Source: the
+//! kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/task/TID/schedstat), and clock_getcpuclockid(3).
+
+use std::collections::BTreeMap;
 
 /// Maximum number of threads that are read, so that reading a server with thousands of threads takes little time.
 const MAX_THREADS: usize = 256;
 
-/// Time for which the threads of some processes have run on a CPU or waited for one.
+/// Time for which the threads of some processes ran on a CPU or waited for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedTimes {
     /// Time on a CPU in nanoseconds.
@@ -14,32 +16,77 @@ pub struct SchedTimes {
 }
 
 impl SchedTimes {
-    /// Returns the difference between this reading and an earlier reading.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            run_ns: self.run_ns.saturating_sub(earlier.run_ns),
-            wait_ns: self.wait_ns.saturating_sub(earlier.wait_ns),
-        }
-    }
-
     /// Returns the time on a CPU as a share of the whole time in which threads ran or waited for a CPU. Returns `None`
     /// if no thread ran.
     pub fn speed(&self) -> Option<f64> {
         (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
     }
+
+    fn plus(self, other: Self) -> Self {
+        Self { run_ns: self.run_ns + other.run_ns, wait_ns: self.wait_ns + other.wait_ns }
+    }
+
+    /// Returns the difference between this reading of a thread and an earlier one. A smaller value than before belongs
+    /// to a new thread with the same ID.
+    fn since(self, earlier: Self) -> Self {
+        let of = |now: u64, before: u64| now.checked_sub(before).unwrap_or(now);
+        Self { run_ns: of(self.run_ns, earlier.run_ns), wait_ns: of(self.wait_ns, earlier.wait_ns) }
+    }
 }
 
-/// Reads at most [`MAX_THREADS`] threads of these processes. Threads that cannot be read add nothing.
-pub fn sched_times(pids: &[u32]) -> SchedTimes {
-    let mut sum = SchedTimes::default();
-    let tasks = pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();
-    for task in tasks.take(MAX_THREADS) {
-        let Ok(text) = std::fs::read_to_string(task.path().join("schedstat")) else { continue };
-        let mut fields = text.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
-        sum.run_ns += fields.next().unwrap_or(0);
-        sum.wait_ns += fields.next().unwrap_or(0);
+/// Times of the threads of some processes since their start, read at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct SchedReading {
+    /// CPU time of each process, nanoseconds, including the threads that have ended.
+    processes: BTreeMap<u32, u64>,
+    /// Times of each thread.
+    threads: BTreeMap<u32, SchedTimes>,
+    /// True if there were more threads than [`MAX_THREADS`].
+    is_cut: bool,
+}
+
+impl SchedReading {
+    /// Reads the CPU times of these processes, and the times of at most [`MAX_THREADS`] of their threads. Processes and
+    /// threads that cannot be read are left out.
+    pub fn of(pids: &[u32]) -> Self {
+        let processes = pids.iter().filter_map(|pid| Some((*pid, sys::clock::cpu_ns_of(*pid).ok()?))).collect();
+        let mut tasks =
+            pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();
+        let threads = tasks.by_ref().take(MAX_THREADS).filter_map(|task| {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            Some((task.file_name().to_str()?.parse().ok()?, times(&text)))
+        });
+        let threads = threads.collect();
+        Self { processes, threads, is_cut: tasks.next().is_some() }
     }
-    sum
+
+    /// Returns the times between an earlier reading of the same processes and this one.
+    ///
+    /// A thread that ended between the readings takes its times along, for example the thread of a request. Its time on
+    /// a CPU is part of the CPU time of its process. Its waiting time is unknown. The ended threads, and the threads that
+    /// were not read, then waited as often per time on a CPU as the others.
+    pub fn since(&self, earlier: &Self) -> SchedTimes {
+        let of_thread = |(id, now): (&u32, &SchedTimes)| match earlier.threads.get(id) {
+            Some(before) => now.since(*before),
+            None if earlier.is_cut => SchedTimes::default(),
+            None => *now,
+        };
+        let seen = self.threads.iter().map(of_thread).fold(SchedTimes::default(), SchedTimes::plus);
+        let of_process = |(pid, now): (&u32, &u64)| Some(now.saturating_sub(*earlier.processes.get(pid)?));
+        let all_ns: u64 = self.processes.iter().filter_map(of_process).sum();
+        let run_ns = all_ns.max(seen.run_ns);
+        let wait_ns = match seen.run_ns {
+            0 => seen.wait_ns,
+            seen_ns => (seen.wait_ns as f64 * (run_ns as f64 / seen_ns as f64)) as u64,
+        };
+        SchedTimes { run_ns, wait_ns }
+    }
+}
+
+/// Reads the text of a file /proc/PID/task/TID/schedstat. Unknown numbers count as 0.
+fn times(text: &str) -> SchedTimes {
+    let mut fields = text.split_whitespace().map(|n| n.parse::<u64>().unwrap_or(0));
+    SchedTimes { run_ns: fields.next().unwrap_or(0), wait_ns: fields.next().unwrap_or(0) }
 }
 
 #[cfg(test)]
@@ -50,13 +97,37 @@ mod tests {
     fn a_busy_thread_has_run_time() {
         // The busy loop is a separate process, because threads of this process come and go with concurrent tests.
         let busy = testkit::ChildProcess::start(std::process::Command::new("sh").args(["-c", "while :; do :; done"]));
-        let before = sched_times(&[busy.pid()]);
+        let before = SchedReading::of(&[busy.pid()]);
         let worked = testkit::eventually(|| {
-            let worked = sched_times(&[busy.pid()]).since(&before);
+            let worked = SchedReading::of(&[busy.pid()]).since(&before);
             (worked.run_ns >= 15_000_000).then_some(worked)
         });
         assert!(worked.speed().is_some_and(|s| s > 0.0 && s <= 1.0));
         assert_eq!(SchedTimes::default().speed(), None);
-        assert_eq!(sched_times(&[u32::MAX]), SchedTimes::default());
+        assert_eq!(SchedReading::of(&[u32::MAX]).since(&SchedReading::default()), SchedTimes::default());
+    }
+
+    /// Returns a reading of process 1. Each thread has an ID, a time on a CPU and a waiting time, milliseconds.
+    fn reading(process_ms: u64, threads: &[(u32, u64, u64)]) -> SchedReading {
+        let thread = |&(id, run, wait): &(u32, u64, u64)| {
+            (id, SchedTimes { run_ns: run * 1_000_000, wait_ns: wait * 1_000_000 })
+        };
+        let processes = BTreeMap::from([(1, process_ms * 1_000_000)]);
+        SchedReading { processes, threads: threads.iter().map(thread).collect(), is_cut: false }
+    }
+
+    /// A server starts a thread for each connection. An earlier version of loadline subtracted the times of the ended
+    /// threads, and found that the server wanted a CPU for 17 % of the time, although it computed all the time.
+    #[test]
+    fn ended_threads_count_with_the_cpu_time_of_their_process() {
+        let ms = |t: SchedTimes| (t.run_ns / 1_000_000, t.wait_ns / 1_000_000);
+        let before = reading(1_000, &[(1, 400, 100), (2, 30, 10), (3, 20, 5)]);
+        let after = reading(1_050, &[(1, 410, 102), (4, 10, 3)]);
+        assert_eq!(ms(after.since(&before)), (50, 12), "20 ms are seen, with 5 ms of waiting");
+        let steady = reading(1_040, &[(1, 420, 105), (2, 40, 12), (3, 30, 5)]);
+        assert_eq!(ms(steady.since(&before)), (40, 7), "no thread ended");
+        let cut = SchedReading { is_cut: true, ..before.clone() };
+        assert_eq!(ms(after.since(&cut)), (50, 10), "thread 4 may be an old one that was not read before");
+        assert_eq!(ms(reading(1_001, &[(1, 1, 1)]).since(&before)), (1, 1), "a new thread with an old ID");
     }
 }

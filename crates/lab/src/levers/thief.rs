@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 
+use probe::{SchedReading, SchedTimes};
 use run::{AgentCommand, LeverPart, LeverPlan};
 use sys::clock;
 
@@ -166,12 +167,12 @@ impl Theft {
     /// slot that this thread missed has the value not-a-number for both speed and share.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let slowed = SlowedProcesses::new(&self.slot_clock.plan.pids);
-        let look = |pids: &[u32]| (probe::sched_times(pids), clock::monotonic_ns());
+        let look = |pids: &[u32]| (SchedReading::of(pids), clock::monotonic_ns());
         let begin = || {
             let pids = slowed.pids();
             (look(&pids), pids)
         };
-        let end = |_, (before, pids): ((probe::SchedTimes, u64), Vec<u32>)| {
+        let end = |_, (before, pids): ((SchedReading, u64), Vec<u32>)| {
             let (now, at_ns) = look(&pids);
             let times = now.since(&before.0);
             (times.speed(), wanted(&times, (at_ns - before.1) as f64, self.room))
@@ -191,7 +192,7 @@ impl Theft {
 /// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1. The result is the larger of two
 /// values: the share of all CPUs that the processes used or waited for, and the mean number of running threads, at most
 /// one. Waiting times alone are not enough, because a process that waits for its quota does not wait for a CPU.
-fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
+fn wanted(times: &SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)
 }
@@ -202,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_thread_on_two_cpus_wants_them_all_the_time_and_one_that_waits_for_its_quota_does_not() {
-        let share = |run_ns, wait_ns| wanted(&probe::SchedTimes { run_ns, wait_ns }, 1000.0, 2.0);
+        let share = |run_ns, wait_ns| wanted(&SchedTimes { run_ns, wait_ns }, 1000.0, 2.0);
         assert_eq!((share(980, 20), share(200, 790), share(1500, 900), share(0, 0)), (0.98, 0.495, 1.0, 0.0));
-        let of_quota = wanted(&probe::SchedTimes { run_ns: 190, wait_ns: 0 }, 1000.0, 0.2);
+        let of_quota = wanted(&SchedTimes { run_ns: 190, wait_ns: 0 }, 1000.0, 0.2);
         assert!((of_quota - 0.95).abs() < 1e-9, "a fifth of a CPU is all that it may use: {of_quota}");
     }
 
