@@ -327,18 +327,37 @@ pub(crate) fn upstream_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
 #[cfg(test)]
 pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     let wanted = used * (1.0 + ratio / (1.0 - DOSE)) / 2.0;
+    recorded(wanted - 0.9, |lever| slots(lever, ratio.ln() / (1.0 - DOSE).ln(), 0.01))
+}
+
+/// Makes an experiment on a server with one thread per request, whose lever misses most of the threads. It saw that they
+/// wanted a CPU for 17 % of the time, but the counters of the load show 90 % of a CPU. Throughput varied much from slot
+/// to slot.
+#[cfg(test)]
+pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
+    recorded(0.0, |lever| {
+        let mut trial = slots(lever, 0.9, 0.01);
+        let varied = |(slot, rate): (usize, &mut f64)| *rate *= 0.7 + 0.6 * ((slot * 7907 % 17) as f64 / 16.0);
+        trial.completed_rate.iter_mut().enumerate().for_each(varied);
+        trial.levers[0].wanted = Some(0.17);
+        trial
+    })
+}
+
+/// Makes an experiment on a server whose thread runs for 90 % of the time, and waits for a CPU for the share `waits` of
+/// the time. The load of the experiment was recorded. `slots` makes its slots from the verdict's lever.
+#[cfg(test)]
+fn recorded(waits: f64, slots: impl Fn(&str) -> ProofTrial) -> (Proof, Bottleneck) {
     let mut run = PlantedRun::new(10_000.0, 100.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_000.0)
         .per_s(Who::Server, "thread.cpu", "srv:100/101", |p| p.x * 9_000.0)
-        .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |_| (wanted - 0.9) * 1e6)
+        .per_s(Who::Server, "thread.run_delay", "srv:100/101", move |_| waits * 1e6)
         .run();
     let mut load = run.trials[run.trials.len() - 1].clone();
     (load.kind, load.label) = (run::TrialKind::Proof, "proof".into());
     run.trials.push(load);
     tried_on(run, verdict("server-single-thread", 0.8), |proof, lever| {
-        let mut trial = slots(lever, ratio.ln() / (1.0 - DOSE).ln(), 0.01);
-        trial.label = "proof".into();
-        proof.trials.push(trial);
+        proof.trials.push(ProofTrial { label: "proof".into(), ..slots(lever) });
     })
 }
 

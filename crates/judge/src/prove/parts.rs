@@ -13,6 +13,7 @@ use crate::Facts;
 use crate::capacity::neighbours::UsualShare;
 use crate::evidence::throttled;
 use crate::generator::load_threads;
+use crate::single::server_of;
 use crate::thresholds::{MOST, THROTTLED};
 use crate::view::{Task, View};
 
@@ -23,7 +24,7 @@ pub(super) const REMAINDER: &str = "remainder";
 /// `proof`. Also records how steady the throughput was. Returns the effect of each lever, `None` if there are no slots,
 /// or an error if the slots allow no estimate.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -> Option<Result<Vec<Effect>, String>> {
-    let trial = ProofTrial::of_speeds(&proof.trials)?;
+    let trial = &with_counted_use(facts, ProofTrial::of_speeds(&proof.trials)?);
     let mut found = match estimate(trial) {
         Ok(found) => found,
         Err(why) => return Some(Err(why)),
@@ -49,6 +50,18 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -
     proof.remainder = Some(found.remainder);
     proof.runner_up.iter_mut().for_each(|next| next.measured = effect_of(&effects, &next.prediction.lever).cloned());
     Some(Ok(effects))
+}
+
+/// Returns the trial with the CPU use that the counters show as a lower bound of the share of time for which a CPU was
+/// wanted. A lever reads only the processes that exist at the start of a slot, so it misses the processes that a server
+/// starts for each connection.
+fn with_counted_use(facts: &Facts<'_>, trial: &ProofTrial) -> ProofTrial {
+    let mut trial = trial.clone();
+    let Some(load) = utilization::load_of(facts, &trial) else { return trial };
+    let used = server_of(load).and_then(|view| view.cpu_used()).map(|used| used.min(1.0));
+    let of_server = trial.levers.iter_mut().filter(|lever| lever.lever == "server-cpu");
+    of_server.filter_map(|lever| lever.wanted.as_mut()).for_each(|wanted| *wanted = wanted.max(used.unwrap_or(0.0)));
+    trial
 }
 
 /// Returns a predicate on the numbers of slots: true if other programs took an unusual share of the CPUs in the slot.
