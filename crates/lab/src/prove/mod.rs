@@ -62,7 +62,11 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     predict(lab, setup, own, &operating_point);
     others.into_iter().for_each(|(row, why)| untried::note(lab, row, why));
     if let Some(row) = own.filter(|row| row.pull.in_turns()) {
-        in_turns(lab, setup, &operating_point, row, seconds * TURNS_SHARE)?;
+        let turns_s = seconds * TURNS_SHARE;
+        let limits_rate = lab.run.findings.bottleneck.id == "server-rate-limit";
+        let fewer = operating_point.clone().or_fewer(&lab.run);
+        let points = if limits_rate { &fewer[..] } else { std::slice::from_ref(&operating_point) };
+        in_turns(lab, setup, fitting(lab, points, turns_s), row, turns_s)?;
         if lab.run.findings.proof.as_ref().is_some_and(|proof| proof.outcome == run::ProofOutcome::Proven) {
             return Ok(());
         }
@@ -73,7 +77,8 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
     let sources = further::more_sources(lab, setup, &observed).filter(is_other);
     if let Some(row) = sources {
         let turns_s = turns_seconds(lab, seconds, least_seconds_for(&operating_points), &observed);
-        further_turns(lab, setup, &observed, row, turns_s.max(seconds * SOURCES_SHARE))?;
+        let (turns_s, points) = (turns_s.max(seconds * SOURCES_SHARE), observed.clone().or_fewer(&lab.run));
+        further_turns(lab, setup, fitting(lab, &points, turns_s), row, turns_s)?;
     }
     let load = further::more_load(lab).filter(is_other).filter(|_| sources.is_none());
     let first = load.filter(|_| judge::prove::load_comes_first(&lab.run));
@@ -187,6 +192,13 @@ fn slots_and_more(
 /// `slots_s` of `left_s` for the time slots.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
+}
+
+/// Returns the first load whose turns fit into the given seconds; the first load if none fits. Under a rate limit, the
+/// response time grows with the number of connections, but the rate stays the same. Fewer connections then need shorter
+/// turns.
+fn fitting<'a>(lab: &Lab<'_>, points: &'a [OperatingPoint], seconds: f64) -> &'a OperatingPoint {
+    points.iter().find(|point| least_turns_s(lab, point) <= seconds).unwrap_or(&points[0])
 }
 
 /// Returns the shortest time for all turns of a lever under a load, seconds.
