@@ -2,7 +2,7 @@
 //! as the number of threads) that equals the number of requests handled at a time. The module also makes evidence about
 //! disks and shared CPUs.
 
-use run::{Evidence, FigureUnit};
+use run::{Evidence, FigureUnit, SummaryFigure};
 
 use super::rule::{Verdict, cannot_say};
 use crate::Facts;
@@ -10,12 +10,13 @@ use crate::chain::Chain;
 use crate::disks;
 use crate::evidence::{line, measured};
 use crate::facts::loopback;
+use crate::laws::Step;
 use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::overflow::HeldConnections;
 use crate::places::{self, Places};
 use crate::serial;
 use crate::server_queue;
-use crate::single::r1_us;
+use crate::single::{clients, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::{ADDED_WAIT, DISK_STALLED, DISK_WORKS, SURE, TRIP_SHARE, TWO_SIGNS, WEAK_SIGN};
 use crate::upstreams;
@@ -98,11 +99,20 @@ pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     if last.n <= first.n {
         return Some(line(&client, "completed_rate", "", "more requests were offered and no more completed".into()));
     }
-    let grew = ratio(last.r_us - first.r_us, last.n - first.n)?;
+    let grew = ratio(longer_us(facts, last) - longer_us(facts, first), last.n - first.n)?;
     let text =
         format!("each further client adds {} to the response time; 1/Xmax is {}", duration(grew), duration(each_us));
     ((grew / each_us - 1.0).abs() <= ADDED_WAIT)
         .then(|| measured(&client, ("latency_us.mean", ""), (grew, FigureUnit::Micros), Some(each_us), text))
+}
+
+/// Returns the mean response time of a step, microseconds. If requests stayed without an answer for so long that their
+/// mean is unknown, returns the mean by Little's law: clients divided by answers per second.
+fn longer_us(facts: &Facts<'_>, step: &Step) -> f64 {
+    let trial = facts.sweep.iter().find(|trial| clients(trial) == step.n);
+    let is_known = trial.is_none_or(|trial| trial.latency_us.exact(SummaryFigure::Mean).is_some());
+    let by_little = || ratio(step.n * 1e6, step.x).map_or(step.r_us, |us| us.max(step.r_us));
+    if is_known { step.r_us } else { by_little() }
 }
 
 /// Returns Xmax × R1 (highest rate times response time with one client) as a line of evidence.

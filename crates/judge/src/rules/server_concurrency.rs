@@ -305,6 +305,28 @@ mod tests {
         assert!(fixed.confidence <= 0.5, "{fixed:#?}");
     }
 
+    /// Seen live with Puma: three workers kept their three connections, and the requests of 29 others stayed without an
+    /// answer. The mean of the answered requests was too short, and the verdict had a confidence of 0.5.
+    #[test]
+    fn requests_without_an_answer_wait_too() {
+        let unanswered = |is_told: bool| {
+            let change = move |t: &mut run::Trial, p: &crate::planted::Point| {
+                if p.n > 8.0 {
+                    t.latency_us.mean *= 0.6;
+                    let figures = if is_told { vec![run::SummaryFigure::Mean] } else { Vec::new() };
+                    t.latency_us.at_least = figures.into_iter().collect();
+                }
+            };
+            PlantedRun::new(20_000.0, 200.0)
+                .change(change)
+                .level(Who::Server, "connection.receive_queue", "", 60.0)
+                .verdict()
+        };
+        let (told, untold) = (unanswered(true), unanswered(false));
+        assert!(told.id == "server-concurrency" && told.confidence >= 0.9, "{told:#?}");
+        assert!(untold.confidence <= 0.5, "{untold:#?}");
+    }
+
     /// The rate no longer grows and the CPUs are mostly idle. However, no queue is seen at the server, so something
     /// other than the server may limit the rate.
     #[test]
