@@ -3,6 +3,7 @@
 //! device is full. A device with demand D is full at the rate 1 / D.
 
 use crate::Facts;
+use crate::disks;
 use crate::generator::client_limit_threads;
 use crate::number::{positive, ratio};
 use crate::quota;
@@ -75,10 +76,10 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
 
 /// Returns the busiest disk and its busy share, if the side's own processes read or wrote.
 pub(crate) fn own_disk(view: &View<'_>) -> Option<(String, f64)> {
-    let span_us = view.span_s? * 1e6;
     let own = ["process.read_bytes", "process.write_bytes"].iter().any(|id| view.value(id).is_some_and(|b| b > 0.0));
-    let disks = view.instances("disk.busy").into_iter().filter_map(|(name, us)| Some((name, ratio(us, span_us)?)));
-    disks.filter(|_| own).max_by(|a, b| a.1.total_cmp(&b.1))
+    let load = disks::fullest(view, view.span_s? * 1e6).filter(|_| own)?;
+    let busy = load.busy();
+    Some((load.disk, busy))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::number::{cpus, figure, percent};
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
 use crate::signals::{Signal, chance, cpu};
-use crate::thresholds::{HINT, HOST_ALONE, LIKELY, OTHERS_USE, WORKS};
+use crate::thresholds::{HINT, HOST_ALONE, LIKELY, OTHERS_USE, QUEUE_SHARE, WORKS};
 use crate::view::View;
 use crate::waiting::Waiting;
 
@@ -117,19 +117,19 @@ fn spinning(cpu: &ServerCpu<'_>) -> String {
 
 fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
     let is_full = chance(full("", cpu.view.given(), used / allowed).log_odds()) >= LIKELY;
-    let (share, used, allowed) = (percent(used / allowed), figure(used), figure(allowed));
+    let (share, used) = (percent(used / allowed), figure(used));
     match is_full {
-        true => format!("the server's CPU is full: {share} used ({used} of {allowed} CPUs)"),
-        false => format!(
-            "the server gets too little CPU: it used {share} of its CPUs ({used} of {allowed}) and waited for more"
-        ),
+        true => format!("the server's CPU is full: {share} used ({used} of {})", cpus(allowed)),
+        false => {
+            format!("the server gets too little CPU: it used {share} ({used} of {}) and waited for more", cpus(allowed))
+        }
     }
 }
 
 /// Returns a clause about the messages that wait for the generator. Returns an empty text if client and server share
-/// CPUs, or if the server has at least as many waiting messages as the generator.
+/// CPUs, if few messages wait for the generator, or if at least as many wait for the server.
 fn beside_client(facts: &Facts<'_>) -> String {
-    let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client > w.server);
+    let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client >= QUEUE_SHARE && w.client > w.server);
     let told = |w: Waiting| {
         let busy = percent(client_limit_threads(facts).unwrap_or(0.0));
         format!("; {} of the messages waited for the generator, which was {busy} busy", percent(w.client))
