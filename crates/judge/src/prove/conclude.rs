@@ -7,7 +7,7 @@ mod verdict_test;
 
 use run::{Bottleneck, Effect, Proof, Run, RunnerUp};
 
-use self::own_turns::{OwnTurns, may_be_filled, more_load, more_sources, own_turns, suspect};
+use self::own_turns::{OwnTurns, beyond_more_load, may_be_filled, more_load, more_sources, own_turns, suspect};
 use self::verdict_test::{
     compare, doubts, excluded, excludes_others, is_predicted, kind, may_be_a_limit, names_a_cause, own, saturation,
     subject,
@@ -246,9 +246,11 @@ impl<'a> Experiment<'a> {
 
     /// Returns the sentence about a larger load, also if no larger load was tested.
     fn load_sentence(&self, proof: &Proof) -> String {
+        let effect = proof.effect(run::LOAD_LEVER);
+        let beyond = effect.and_then(|effect| beyond_more_load(self.facts, effect)).map(words::beyond_sentence);
         match self.test.more_load {
             MoreLoad::NotTested => words::LOAD_UNTESTED.into(),
-            _ => words::load_sentence(proof),
+            _ => words::load_sentence(proof) + &beyond.unwrap_or_default(),
         }
     }
 

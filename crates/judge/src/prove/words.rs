@@ -11,7 +11,7 @@ use super::parts::{REMAINDER, part_of, shares};
 use super::response::RATE;
 use super::suspects::bottleneck_of;
 use crate::Facts;
-use crate::number::{figure, percent, ratio};
+use crate::number::{figure, percent, rate, ratio};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
 
@@ -118,6 +118,12 @@ pub(super) fn turned(effect: &Effect, predicted: Option<f64>) -> String {
 /// Returns a sentence about the effect of a larger load; empty if no larger load was tested.
 pub(super) fn load_sentence(proof: &Proof) -> String {
     proof.effect(LOAD_LEVER).map_or(String::new(), |effect| turned(effect, None))
+}
+
+/// Returns the end of a sentence about a larger load, if another load of the run completed `most` requests per second,
+/// which is more than the larger load did.
+pub(super) fn beyond_sentence(most: f64) -> String {
+    format!(", but another load of this run completed {}, so both were far from the limit", rate(most))
 }
 
 /// Returns a sentence about the effect of more source addresses; empty if more source addresses were not tested.

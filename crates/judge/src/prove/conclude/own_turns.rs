@@ -53,11 +53,8 @@ pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Su
 /// because other programs disturbed the sweep.
 pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
-    let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());
-    if facts.decisive.is_some_and(|trial| most > effect.high * good(trial)) {
-        return MoreLoad::Open;
-    }
     match () {
+        () if beyond_more_load(facts, effect).is_some() => MoreLoad::Open,
         // A load that is larger by a factor raises throughput by at most this factor. If the interval of the measured
         // effect reaches beyond the square of the load's factor, the effect is too noisy for a decision.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
@@ -65,6 +62,13 @@ pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
         () => MoreLoad::Open,
     }
+}
+
+/// Returns the highest rate of the run's other loads, if it is higher than the rate with the larger load, which had the
+/// effect `effect`.
+pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
+    let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());
+    facts.decisive.is_some_and(|trial| most > effect.high * good(trial)).then_some(most)
 }
 
 /// Returns the effect of more source addresses on throughput. Returns `NotTested` if this lever was not tested, or if
