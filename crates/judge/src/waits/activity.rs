@@ -4,22 +4,39 @@ use std::collections::BTreeMap;
 
 use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
+use crate::thresholds::WAIT_FEW;
+
 /// Sampled threads of all processes that have one name.
 pub(super) struct Activity<'a> {
     pub(super) process: &'a WaitProcess,
+    /// Threads by activity, without those of a parent.
     pub(super) groups: Vec<&'a WaitGroup>,
+    /// True if one of the processes is a parent that only waits for signals, as the master process of nginx does.
+    pub(super) has_parent: bool,
+    /// Mean number of processes without such a parent, at least 1.
+    pub(super) workers: f64,
 }
 
 impl<'a> Activity<'a> {
     /// Selects from a profile the threads of the processes with the name of `process`.
     pub(super) fn of(profile: &'a WaitProfile, process: &'a WaitProcess) -> Self {
-        Self { process, groups: profile.groups.iter().filter(|group| group.process == process.process).collect() }
+        let mut groups: Vec<&WaitGroup> = profile.groups.iter().filter(|g| g.process == process.process).collect();
+        let is_parent = |group: &&WaitGroup| group.state == ThreadState::Signal;
+        let parents: f64 = groups.iter().copied().filter(is_parent).map(|group| group.threads).sum();
+        let has_parent = process.processes >= 2.0 - WAIT_FEW && (parents - 1.0).abs() <= WAIT_FEW;
+        groups.retain(|group| !has_parent || !is_parent(group));
+        let workers = (process.processes - f64::from(u8::from(has_parent))).max(1.0);
+        Self { process, groups, has_parent, workers }
     }
 
-    /// Returns the mean number of threads per process in the states for which `is_counted` returns true.
+    /// Returns the mean number of threads of all workers in the states for which `is_counted` returns true.
+    pub(super) fn all_threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
+        self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum()
+    }
+
+    /// Returns the mean number of threads per worker in the states for which `is_counted` returns true.
     pub(super) fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
-        let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();
-        all / self.process.processes.max(1.0)
+        self.all_threads(is_counted) / self.workers
     }
 
     pub(super) fn on_cpu(&self) -> f64 {

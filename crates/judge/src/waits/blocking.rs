@@ -1,13 +1,14 @@
 //! Causes other than locks for which requests wait: blocked event loops, sleeping workers, disks, peers, and a single
 //! computing thread.
 
-use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::activity::{Activity, cause_of};
 use super::functions;
 use super::only_worker;
 use super::pools;
 use super::requests::Requests;
+use super::slots;
 use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
 /// Returns the causes other than locks, at most one cause for each process name.
@@ -28,17 +29,20 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
         ..WaitFinding::default()
     };
     let demand = requests.demand();
-    let cpu = activity.on_cpu();
-    if computes_serially(process, cpu) && demand >= process.processes + WAIT_QUEUE {
+    if computes_serially(activity) && demand >= process.processes + WAIT_QUEUE {
         return Some(finding(WaitCause::SerialCpu, process.processes, thread_on_cpu(activity)));
     }
-    waits_in_calls(profile, activity, requests, &finding).or_else(|| pools::used_up(profile, activity, requests))
+    waits_in_calls(profile, activity, requests, &finding)
+        .or_else(|| loop_without_rest(profile, activity, requests))
+        .or_else(|| pools::used_up(profile, activity, requests))
+        .or_else(|| slots::limited_section(profile, activity, requests))
 }
 
 /// Returns true if only one thread of all processes computes, or only one thread of each process. One of the processes
-/// may be an idle parent of the other processes. `cpu` is the mean number of computing threads per process.
-fn computes_serially(process: &WaitProcess, cpu: f64) -> bool {
-    let (all, most) = (cpu * process.processes.max(1.0), process.busiest + WAIT_FEW);
+/// may be an idle parent of the other processes.
+fn computes_serially(activity: &Activity<'_>) -> bool {
+    let (process, cpu) = (activity.process, activity.on_cpu());
+    let (all, most) = (activity.all_threads(ThreadState::wants_cpu), process.busiest + WAIT_FEW);
     let each = process.processes >= 2.0 - WAIT_FEW && all >= FULL_MIDDLE * (process.processes - 1.0) && cpu < most;
     process.busiest >= FULL_MIDDLE && (all < most || each)
 }
@@ -55,7 +59,7 @@ fn waits_in_calls(
     }
     let (process, demand, cpu) = (activity.process, requests.demand(), activity.on_cpu());
     let (state, threads, key) = activity.blocked()?;
-    let per_process = threads / process.processes.max(1.0);
+    let per_process = threads / activity.workers;
     let idle = activity.threads(ThreadState::is_idle);
     if per_process < WAIT_MOSTLY || per_process < cpu {
         return None;
@@ -84,6 +88,27 @@ fn waits_in_calls(
         }
         _ => Some(finding(cause, threads, key)),
     }
+}
+
+/// Returns the wait of an event loop that is blocked for a part of the time, and computes nearly all the rest, while
+/// requests queue. Neither its CPU nor the disk is full, but the loop is.
+fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let (state, _, key) = activity.blocked()?;
+    let is_only = process.epoll && activity.workers < 1.0 + WAIT_FEW;
+    let is_used_up = process.busiest + process.busiest_blocked >= FULL_MIDDLE && process.busiest_blocked >= WAIT_FEW;
+    let blocked = WaitFinding {
+        cause: WaitCause::BlockingCall,
+        name: key.clone(),
+        process: process.process.clone(),
+        threads: process.busiest_blocked,
+        of: 1.0,
+        function: functions::mostly_in(profile, process),
+        share: process.busiest_blocked,
+        ..WaitFinding::default()
+    };
+    let queues = requests.demand() >= 1.0 + WAIT_QUEUE && !process.behind;
+    (is_only && is_used_up && queues).then(|| only_worker::with_holder(blocked, state, &key))
 }
 
 /// Returns true if the number of blocked threads is about the number of requests in progress. Housekeeping threads also

@@ -23,6 +23,7 @@ mod only_worker;
 mod pools;
 mod requests;
 mod sentence;
+mod slots;
 mod tasks;
 
 use run::{DatabaseKind, DatabaseProfile, Run, ThreadState, Trial, WaitCause, WaitFinding, WaitProfile};

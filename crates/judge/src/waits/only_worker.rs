@@ -16,8 +16,9 @@ pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: 
     let all = process.processes.max(1.0);
     let is_one = !process.epoll && process.threads < process.processes + WAIT_FEW && all - 1.0 < 1.0 + WAIT_FEW;
     let (state, threads, key) = wait(activity, requests)?;
-    let [cpu, idle] = [activity.on_cpu(), activity.threads(ThreadState::is_idle)].map(|threads| threads * all);
-    let is_blocked = threads >= WAIT_MOSTLY.max(cpu) && threads < 1.0 + WAIT_FEW && idle < all - 1.0 + WAIT_FEW;
+    let [cpu, idle] = [ThreadState::wants_cpu, ThreadState::is_idle].map(|state| activity.all_threads(state));
+    let is_blocked =
+        threads >= WAIT_MOSTLY.max(cpu) && threads < 1.0 + WAIT_FEW && idle < activity.workers - 1.0 + WAIT_FEW;
     if !is_one || !is_blocked || !is_queue_before(profile, process, requests) {
         return None;
     }
@@ -46,7 +47,7 @@ pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
 /// while a request is in progress. While no request is in progress, a new socket may belong to a client.
 fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
     let known = activity.blocked();
-    let new = activity.threads(|state| state == ThreadState::NewSocket) * activity.process.processes.max(1.0);
+    let new = activity.all_threads(|state| state == ThreadState::NewSocket);
     let (peer, key) = match &known {
         Some((ThreadState::Peer, threads, key)) => (new + threads, key.clone()),
         _ => (new, String::new()),

@@ -54,6 +54,18 @@ fn busy_children_of_a_parent_are_a_used_up_pool() {
     assert!(causes(&profile).is_empty(), "some workers are idle");
 }
 
+/// Seen live with Apache: the parent of four workers sleeps for a second between two looks at them.
+#[test]
+fn a_parent_that_sleeps_is_no_worker() {
+    let states =
+        [(ThreadState::Peer, "10.0.0.2:80", 3.8), (ThreadState::Sleep, "", 1.0), (ThreadState::Events, "", 0.2)];
+    let mut profile = process(5.0, &states);
+    profile.processes[0].processes = 5.0;
+    profile.clients = Some(clients(30.0, 0.0));
+    let found = waits(&profile, &[]);
+    assert_eq!((found[0].of, found[0].counted.as_str()), (4.0, "children"), "{found:#?}");
+}
+
 #[test]
 fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     let mut profile = process(5.0, &[(ThreadState::Events, "", 1.0), (ThreadState::Futex, "0x10", 4.0)]);
@@ -64,7 +76,7 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     assert_eq!((found.len(), found[0].cause, found[0].peer.as_str()), (1, WaitCause::ConnectionPool, "10.0.0.2:5432"));
     assert_eq!(
         found[0].sentence,
-        "all 3 connections of app:7 to 10.0.0.2:5432 are busy (0.95), and 13 requests wait for one"
+        "all 3 connections of app:7 to 10.0.0.2:5432 are busy 95 % of the time, and 13 requests wait for one"
     );
     assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
     assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
@@ -138,7 +150,7 @@ fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
     assert_eq!((found.len(), found[0].cause, found[0].process.as_str()), (1, WaitCause::ConnectionPool, "bouncer:9"));
     assert_eq!(
         found[0].sentence,
-        "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy (1), and 13 requests wait for one"
+        "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy 100 % of the time, and 13 requests wait for one"
     );
     // The server also has a pool of its own, which lets only three requests at a time through to the proxy.
     profile.peers = vec![to_proxy(3.0, 3.0), to_database.clone()];

@@ -19,7 +19,7 @@ const PROCESSES: &str = "processes";
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
 /// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
-/// queue. The parent of the workers may be an additional process.
+/// queue. The parent of the workers may be an additional process, which is idle or sleeps between two looks at them.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -29,19 +29,30 @@ pub(super) fn busy_children(
     let process = activity.process;
     let is_single_threaded = process.threads < process.processes + WAIT_FEW;
     let all = process.processes.max(1.0);
-    let [blocked, idle] = [activity.threads(|s| s == state) * all, activity.threads(ThreadState::is_idle) * all];
+    let [blocked, idle] = [activity.all_threads(|s| s == state), activity.all_threads(ThreadState::is_idle)];
     let is_used_up = blocked >= MIN_MEMBERS && blocked >= WAIT_MOSTLY * process.threads && idle < 1.0 + WAIT_FEW;
     let queues = requests.demand() >= blocked + WAIT_QUEUE;
-    let (of, counted) = if idle >= 1.0 - WAIT_FEW { (all - 1.0, CHILDREN) } else { (all, PROCESSES) };
+    let sleeps = if state == ThreadState::Sleep { 0.0 } else { activity.all_threads(|s| s == ThreadState::Sleep) };
+    let is_one = |threads: f64| (threads - 1.0).abs() <= WAIT_FEW;
+    let has_parent = activity.has_parent || is_one(idle) || is_one(sleeps);
+    let (of, counted) = if has_parent { (all - 1.0, CHILDREN) } else { (all, PROCESSES) };
+    let parent = if activity.has_parent {
+        1.0
+    } else if is_one(sleeps) {
+        sleeps
+    } else {
+        0.0
+    };
+    let busy = process.threads - idle - parent;
     (is_single_threaded && is_used_up && queues).then(|| WaitFinding {
         cause: WaitCause::WorkerPool,
         name: pool_name(profile, process, of),
         process: process.process.clone(),
         counted: counted.into(),
-        threads: process.threads - idle,
+        threads: busy,
         of,
         holder: Some(state),
-        share: ((process.threads - idle) / of).clamp(0.0, 1.0),
+        share: (busy / of).clamp(0.0, 1.0),
         ..WaitFinding::default()
     })
 }

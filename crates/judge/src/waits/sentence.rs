@@ -6,6 +6,7 @@ use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 use super::locks::is_of_runtime;
 use super::pools::is_of_processes;
 use crate::number::percent;
+use crate::thresholds::WAIT_MOSTLY;
 
 /// Maximum number of characters of a statement in a sentence.
 const MAX_STATEMENT_CHARS: usize = 60;
@@ -49,7 +50,8 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
             )
         }
         WaitCause::WorkerPool if finding.holder.is_none() => {
-            format!("all {} threads {name} of {process} have a request, and further requests queue", number(*threads))
+            let all = number(threads.round());
+            format!("all {all} threads {name} of {process} have a request, and further requests queue")
         }
         WaitCause::WorkerPool => {
             let [asleep, all] = [*threads, *of].map(number);
@@ -65,7 +67,11 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::ConnectionPool => format!("{who} wait for replies of {peer}; all connections to it are busy"),
         WaitCause::BlockingCall => {
             let does = finding.holder.map_or("is blocked".to_string(), |state| does(state, object));
-            format!("the event loop of {process} {does}{function} while requests wait")
+            let (part, rest) = match finding.of <= 1.0 && finding.share < WAIT_MOSTLY {
+                true => (format!(" {} of the time", percent(finding.share)), " and computes for the rest"),
+                false => (String::new(), ""),
+            };
+            format!("the event loop of {process} {does}{function}{part}{rest} while requests wait")
         }
         WaitCause::RowLock => format!("{who} wait for a row lock ({name})"),
         WaitCause::Disk | WaitCause::Sleep | WaitCause::Peer if finding.holder.is_some() => {
@@ -87,8 +93,12 @@ fn connection_pool(finding: &WaitFinding) -> String {
     let to = if name.is_empty() { peer.clone() } else { format!("{name} ({peer})") };
     let queued = finding.queued.unwrap_or_default();
     let [requests, wait] = if queued == 1.0 { ["request", "waits"] } else { ["requests", "wait"] };
-    let [all, busy, queued] = [*of, *share, queued].map(number);
-    format!("all {all} connections of {process} to {to} are busy ({busy}), and {queued} {requests} {wait} for one")
+    let (busy, queued) = (percent(*share), number(queued));
+    let connections = match *of {
+        1.0 => format!("the only connection of {process} to {to} is"),
+        of => format!("all {} connections of {process} to {to} are", number(of)),
+    };
+    format!("{connections} busy {busy} of the time, and {queued} {requests} {wait} for one")
 }
 
 /// Returns a clause with a plural verb on what several threads do, such as "wait for a lock".

@@ -19,6 +19,46 @@ fn an_event_loop_that_sleeps_while_requests_wait_is_a_blocking_call() {
     assert!(causes(&idle).is_empty(), "its loop waits for events");
 }
 
+/// Seen live with nginx, which reads a large file with `directio`: its master process only waits for signals.
+#[test]
+fn a_parent_that_waits_for_signals_is_no_idle_worker() {
+    let states = [
+        (ThreadState::Signal, "", 1.0),
+        (ThreadState::Disk, "pread64 of /big.bin on vda", 0.75),
+        (ThreadState::OnCpu, "", 0.25),
+    ];
+    let mut profile = process(2.0, &states);
+    profile.processes[0].processes = 2.0;
+    profile.processes[0].epoll = true;
+    profile.clients = Some(clients(0.0, 35.0));
+    let found = waits(&profile, &[]);
+    assert_eq!((found.len(), found[0].cause), (1, WaitCause::BlockingCall), "{found:?}");
+    let wanted = "the event loop of app:7 waits for the disk in pread64 of /big.bin on vda while requests wait";
+    assert_eq!(found[0].sentence, wanted);
+    profile.groups[0].threads = 2.0;
+    assert!(causes(&profile).is_empty(), "another process waits, too");
+}
+
+/// Seen live with Node, which flushes a file for each request: neither its CPU nor the disk is full.
+#[test]
+fn an_event_loop_that_computes_and_flushes_never_rests() {
+    let states = [
+        (ThreadState::Events, "", 1.0),
+        (ThreadState::Futex, "", 5.0),
+        (ThreadState::OnCpu, "", 0.6),
+        (ThreadState::Disk, "fsync of /node.log on vda", 0.44),
+    ];
+    let mut profile = process(7.0, &states);
+    let first = &mut profile.processes[0];
+    (first.epoll, first.busiest, first.busiest_blocked) = (true, 0.6, 0.4);
+    profile.clients = Some(clients(1.0, 61.0));
+    let wanted = "the event loop of app:7 waits for the disk in fsync of /node.log on vda 40 % of the time and computes for \
+                  the rest while requests wait";
+    assert_eq!(waits(&profile, &[])[0].sentence, wanted);
+    profile.processes[0].busiest_blocked = 0.1;
+    assert!(causes(&profile).is_empty(), "it rests, or something else fills it");
+}
+
 #[test]
 fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     let mut sleeping = process(8.0, &[(ThreadState::Sleep, "", 8.0)]);

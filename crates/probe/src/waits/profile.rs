@@ -40,8 +40,9 @@ struct ProcessSums {
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
-    /// Weighted number of rounds in which each thread ran or was ready to run.
-    running: BTreeMap<u32, f64>,
+    /// Weighted numbers of rounds in which each thread ran or was ready to run, and in which it waited in the middle of
+    /// its work.
+    running: BTreeMap<u32, (f64, f64)>,
     behind: bool,
     /// Number of rounds before the first round that shows a process with this name.
     rounds_before: u64,
@@ -164,8 +165,9 @@ impl ProfileSums {
         if let Some(sums) = self.processes.get_mut(&process.name) {
             sums.threads += weight;
             let room = sums.running.len() < MAX_GROUPS || sums.running.contains_key(&thread.tid);
-            if thread.state == ThreadState::OnCpu && room {
-                *sums.running.entry(thread.tid).or_default() += weight;
+            if thread.state.is_active() && room {
+                let (ran, blocked) = sums.running.entry(thread.tid).or_default();
+                *(if thread.state.wants_cpu() { ran } else { blocked }) += weight;
             }
         }
         let parts = match (thread.state, thread.on_cpu) {
@@ -244,22 +246,28 @@ impl ProfileSums {
         sum / self.rounds_of(process) as f64
     }
 
-    /// Returns the share of the rounds in which the busiest thread ran or was ready to run. If rounds read only some of
-    /// the threads, a thread that was seen in few rounds does not count, because it may have run then by chance.
-    fn busiest(&self, name: &Arc<str>, sums: &ProcessSums) -> f64 {
+    /// Returns the shares of the rounds in which the busiest thread ran or was ready to run, and in which it waited in
+    /// the middle of its work. If rounds read only some of the threads, a thread that was seen in few rounds does not
+    /// count, because it may have run then by chance.
+    fn busiest(&self, name: &Arc<str>, sums: &ProcessSums) -> [f64; 2] {
         let counts = |tid: u32| !self.is_partial || !self.users.is_short_lived(tid);
-        let rounds = sums.running.iter().filter(|(tid, _)| counts(**tid)).map(|(_, rounds)| *rounds);
-        self.mean_of(name, rounds.fold(0.0, f64::max)).min(1.0)
+        let threads = sums.running.iter().filter(|(tid, _)| counts(**tid)).map(|(_, rounds)| *rounds);
+        let (ran, blocked) = threads.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+        [ran, blocked].map(|rounds| self.mean_of(name, rounds).min(1.0))
     }
 
     fn process_rows(&self) -> Vec<WaitProcess> {
-        let row = |(name, sums): (&Arc<str>, &ProcessSums)| WaitProcess {
-            process: self.instance(name),
-            processes: self.mean_of(name, sums.processes),
-            threads: self.mean_of(name, sums.threads),
-            busiest: self.busiest(name, sums),
-            behind: sums.behind,
-            epoll: sums.epoll,
+        let row = |(name, sums): (&Arc<str>, &ProcessSums)| {
+            let [busiest, busiest_blocked] = self.busiest(name, sums);
+            WaitProcess {
+                process: self.instance(name),
+                processes: self.mean_of(name, sums.processes),
+                threads: self.mean_of(name, sums.threads),
+                busiest,
+                busiest_blocked,
+                behind: sums.behind,
+                epoll: sums.epoll,
+            }
         };
         largest(self.processes.iter().map(row).collect(), |row| row.threads)
     }

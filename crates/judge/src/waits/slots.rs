@@ -1,0 +1,100 @@
+//! Limited sections inside a program: threads that hold one request each wait until another thread leaves the section,
+//! such as one that a semaphore guards. Where each thread waits in a place of its own, no common address shows the
+//! section, as with Python's semaphores.
+
+use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+
+use super::activity::Activity;
+use super::functions;
+use super::pools::demand_of;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_QUEUE};
+
+/// Name of a section in whose function no name is known.
+const SECTION: &str = "a limited section of its code";
+
+/// Returns the section for which threads of a process wait, if each of its waiting threads holds a request.
+///
+/// Idle threads of a pool wait in the same way. They hold no request: the requests at the process are then only as many
+/// as its active threads. The threads of an event loop say nothing, because one thread holds many requests.
+pub(super) fn limited_section(
+    profile: &WaitProfile,
+    activity: &Activity<'_>,
+    requests: &Requests,
+) -> Option<WaitFinding> {
+    let process = activity.process;
+    let is_single = process.processes <= 1.0 + WAIT_FEW && !process.epoll;
+    let without_place =
+        activity.groups.iter().filter(|group| group.state == ThreadState::Futex && group.key.is_empty());
+    let waiting: f64 = without_place.map(|group| group.threads).sum();
+    let active = activity.threads(ThreadState::is_active);
+    let of_own = || requests.in_progress().map(|(low, _)| low);
+    let held = if process.behind { demand_of(profile, process, requests) } else { of_own() };
+    let each = (held.filter(|held| held.is_finite())? - active) / waiting;
+    let hold_one = (1.0 - WAIT_HOLDS_NONE..=WAIT_HOLDS_TOO_MANY).contains(&each);
+    let is_limited = is_single && waiting >= WAIT_QUEUE && active >= WAIT_MOSTLY && hold_one;
+    let function = functions::mostly_in(profile, process);
+    is_limited.then(|| WaitFinding {
+        cause: WaitCause::WorkerPool,
+        name: if function.is_empty() { SECTION.into() } else { function.clone() },
+        process: process.process.clone(),
+        threads: waiting,
+        of: process.threads,
+        holder: holder(activity),
+        holder_probable: true,
+        function,
+        share: (waiting / process.threads.max(waiting)).min(1.0),
+        ..WaitFinding::default()
+    })
+}
+
+/// Returns the state of most of the active threads.
+fn holder(activity: &Activity<'_>) -> Option<ThreadState> {
+    let active = activity.groups.iter().filter(|group| group.state.is_active());
+    active.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clients, process};
+    use super::super::waits;
+    use super::*;
+
+    fn sentences(profile: &WaitProfile) -> Vec<String> {
+        waits(profile, &[]).into_iter().map(|finding| finding.sentence).collect()
+    }
+
+    /// Seen live with a threaded server in Python, whose semaphore lets three requests sleep at a time.
+    fn three_places() -> WaitProfile {
+        let states = [
+            (ThreadState::ClientRead, "", 57.1),
+            (ThreadState::Futex, "", 3.85),
+            (ThreadState::Sleep, "", 2.85),
+            (ThreadState::Events, "", 1.0),
+            (ThreadState::OnCpu, "", 0.2),
+        ];
+        let mut profile = process(65.0, &states);
+        profile.clients = Some(clients(7.5, 0.0));
+        profile
+    }
+
+    #[test]
+    fn threads_with_requests_wait_for_a_place_in_a_limited_section() {
+        let said = sentences(&three_places());
+        let wanted = "3.85 of 65 threads of app:7 wait for a slot in a limited section of its code; those inside sleep";
+        assert_eq!(said, [wanted]);
+    }
+
+    #[test]
+    fn idle_threads_and_event_loops_wait_for_no_place() {
+        let mut idle = three_places();
+        idle.clients = Some(clients(3.0, 0.0));
+        assert!(sentences(&idle).iter().all(|said| !said.contains("slot")), "a pool of threads, some of them idle");
+        let mut event_loop = three_places();
+        event_loop.processes[0].epoll = true;
+        assert!(sentences(&event_loop).iter().all(|said| !said.contains("slot")), "{:?}", sentences(&event_loop));
+        let mut many = three_places();
+        many.clients = Some(clients(40.0, 0.0));
+        assert!(sentences(&many).iter().all(|said| !said.contains("slot")), "each thread holds ten");
+    }
+}
