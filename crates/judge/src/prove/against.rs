@@ -1,5 +1,5 @@
-//! Model of the throughput without levers. The model keeps changes of the machine from being attributed to a lever of
-//! the experiment.
+//! Model of the throughput without levers. With this model, the experiment does not attribute a change of the machine's
+//! speed to a lever.
 //!
 //! The throughput of a single slot (a fraction of a second) is noisy. Shared machines also change their speed by up to
 //! a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore
@@ -33,8 +33,8 @@ pub(super) struct Against {
 }
 
 impl Against {
-    /// Chooses the variance of the level's movement with which the model fits the figure best. `figure` contains one
-    /// value per slot.
+    /// Fits a model for each candidate variance of the level's movement, and returns the model that fits `figure` best.
+    /// `figure` contains one value per slot.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));

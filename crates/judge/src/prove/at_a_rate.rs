@@ -55,8 +55,8 @@ pub fn answer_of(objective: &Objective) -> ProofMetric {
     }
 }
 
-/// Returns the last open-loop trial that is not part of an experiment. The verdict of the run was derived from the
-/// returned trial.
+/// Returns the last open-loop trial that is not part of an experiment. The counters of this trial led to the run's
+/// verdict.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }
@@ -87,9 +87,9 @@ fn network(run: &Run) -> Option<Slowed> {
     slowed(&facts, argued(run)?)
 }
 
-/// Predicts which lever has the largest effect at `dose` (the share of its resource that it takes), and how large this
-/// effect is. The prediction uses a queueing network that is built from the counters. The queueing network predicts the
-/// factor by which the mean grows, and assumes this factor for percentiles, too.
+/// Predicts the lever with the largest effect at `dose` (the share of its resource that a lever takes), and the size of
+/// this effect. The prediction uses a queueing network that is built from the counters. The queueing network predicts
+/// the factor by which the mean grows, and assumes this factor for percentiles, too.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };
@@ -140,9 +140,10 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EffectSize {
     AsPredicted,
-    /// The effect surely exceeds the prediction by more than half of it, on a logarithmic scale.
+    /// The logarithm of the effect is surely more than 1.5 times the logarithm of the prediction.
     Larger,
-    /// The effect is surely less than half of the prediction, on a logarithmic scale, or there may be no effect.
+    /// The logarithm of the effect is surely less than half of the logarithm of the prediction, or there may be no
+    /// effect.
     Smaller,
 }
 
@@ -199,8 +200,9 @@ fn weighed(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck, lever
     verdict.evidence.extend(evidence(proof));
 }
 
-/// Returns true if the lever also slows upstreams on the same CPUs, and its own resource is then not certainly the
-/// largest part. The upstreams' part of the lever's effect is moved to the remainder for this check.
+/// Returns true if the lever also slows upstreams on the same CPUs, and the upstreams' part of the effect matters. The
+/// check moves the upstreams' part of the lever's effect to the remainder. The upstreams' part matters if the lever's
+/// own resource is then not certainly the largest part.
 fn slows_more(facts: &Facts<'_>, proof: &Proof, lever: &str) -> bool {
     let own_share = own_share(facts, lever);
     let times = |e: Estimate, share: f64| Estimate { value: e.value * share, low: e.low * share, high: e.high * share };
@@ -260,8 +262,8 @@ mod tests {
         assert!(proof.effects.iter().any(|e| e.lever == RATE && e.ratio > 1.0), "{proof:?}");
     }
 
-    /// An earlier version of loadline called a growth by 86 % proven, although 15 % was predicted: the model assumed four
-    /// servers, and a lock makes them one.
+    /// An earlier version of loadline called a growth by 86 % proven, although 15 % was predicted. The model assumed
+    /// four parallel servers of one queue, but a lock let only one of them work at a time.
     #[test]
     fn an_effect_of_another_size_than_predicted_is_no_proof() {
         let of = |predicted: f64| {
@@ -292,8 +294,8 @@ mod tests {
         assert_eq!(proof.outcome, ProofOutcome::Inconclusive, "{}", proof.why);
     }
 
-    /// Makes a run of an application that uses one CPU, before a database that uses `cpus` CPUs. The masks are those of
-    /// the CPUs that the application and the database may use.
+    /// Makes a run of an application that uses one CPU, in front of a database that uses `cpus` CPUs. `own` and `other`
+    /// are the CPU masks of the application and of the database.
     fn before_a_database(cpus: f64, [own, other]: [f64; 2]) -> Run {
         let (app, database) = ("srv:100", "postgres:200");
         let mut run = PlantedRun::new(4000.0, 1000.0)

@@ -39,9 +39,9 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
 }
 
 /// Predicts the effect of `lever` on throughput, if this lever slows the second suspect (the next bottleneck). `dose`
-/// is the share of the resource that the lever takes. If the part of the resource that the lever leaves still allows
-/// the completed rate, predicts no effect. Returns `None` if `lever` does not test the second suspect, or if the rate
-/// at which this suspect is full is unknown.
+/// is the share of the resource that the lever takes. Predicts no effect if the rest of the resource still allows the
+/// completed rate. Returns `None` if `lever` does not test the second suspect, or if the rate at which this suspect is
+/// full is unknown.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;
@@ -171,7 +171,8 @@ impl<'a> Experiment<'a> {
             },
             Conclusion::Overtaken => of_rival(),
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
-            // The counters named no cause, but the server may wait for an upstream, whose lever had an effect.
+            // The counters named no cause. However, the server may wait for an upstream, and the lever on this upstream
+            // had an effect.
             Conclusion::Found if self.test.subject == Subject::Unknown => {
                 self.lever.map(|lever| replaced::of_lever(self.facts, verdict, proof, lever))
             }
@@ -254,7 +255,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns a sentence about a lever that may itself have filled its resource; empty if there is none.
+    /// Returns a sentence about a lever that may itself have filled its resource. The sentence is empty if there is no
+    /// such lever.
     fn filled(&self, proof: &Proof, verdict: &Bottleneck) -> String {
         let of_turns = self.turns.as_ref().filter(|turns| may_be_filled(verdict, &turns.effect, turns.predicted));
         let of_turns = of_turns.and_then(|turns| Some((turns.suspect.lever, utilization::of_verdict(verdict)?)));

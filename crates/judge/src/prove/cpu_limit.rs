@@ -1,7 +1,7 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds of CPU limit applies. The four kinds
-//! of CPU limit are: all CPUs are full, one thread is full, only one thread at a time can work, and too few workers.
-//! The effect of the CPU's speed alone does not show the kind of the CPU limit. The kind of a CPU limit follows from
-//! the server's CPU time, its busiest thread, and the effect of fewer CPUs.
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, there are four possible kinds of limit: all CPUs are
+//! full, one thread is full, only one thread at a time can work, or there are too few workers. The effect of the CPU's
+//! speed alone does not show the kind. The kind follows from the server's CPU time, its busiest thread, and the effect
+//! of fewer CPUs.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -20,8 +20,8 @@ use crate::waits;
 /// Effect of taking whole CPUs away from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// The effect of fewer CPUs on throughput is unknown. Either the effect of fewer CPUs was not tested, or the
-    /// measurement is inexact, or other programs may have lost the CPU time instead of the server.
+    /// The effect of fewer CPUs on throughput is unknown. Either the effect was not tested, or the measurement is
+    /// inexact, or other programs may have lost the CPU time instead of the server.
     Open,
     /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
@@ -116,8 +116,8 @@ impl CpuSigns {
             CountEffect::Enough => self.among_idle_cpus(),
             _ if self.spins => CpuLimit::Open,
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // With a single CPU, all kinds of CPU limit look alike, so a nearly full CPU counts as a limit of all CPUs.
-            // If a single CPU is not nearly full, the kind of limit is open.
+            // With a single CPU, all kinds of CPU limit look alike. A nearly full CPU counts as a limit of all CPUs.
+            // Otherwise, the kind of limit is open.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -197,8 +197,8 @@ fn count_effect((dose, ratio): (f64, Estimate), used: f64, allowed: f64, beside_
     }
 }
 
-/// Returns true if the server keeps its CPUs full. If an experiment excluded the CPUs as the limit, a server with full
-/// CPUs merely polls.
+/// Returns true if the server keeps its CPUs full. The caller knows from an experiment that the CPUs are not the limit,
+/// so such a server merely polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

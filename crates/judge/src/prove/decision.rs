@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Differs,
 }
 
-/// Resource, other than the verdict's, that certainly explains most of the throughput.
+/// Rival: a resource, other than the verdict's, that certainly explains most of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
     /// No other resource explains most of the throughput.
@@ -64,8 +64,8 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Signs that the slowed resource is full, so that a larger load would not raise throughput. If nothing is full,
-/// throughput of a closed loop follows the speed of each resource, too.
+/// Signs that the slowed resource is full, so that a larger load would not raise throughput. The decision needs these
+/// signs, because throughput of a closed loop follows the speed of each resource even if nothing is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saturation {
     /// A plateau, a queue or a larger load shows that throughput has stopped growing. Also used if the lever does not
@@ -116,8 +116,7 @@ pub(super) struct Test {
     pub(super) own: Own,
     pub(super) kind: Kind,
     /// True if the effect of the verdict's own lever was predicted before the experiment. For the verdict
-    /// `not-saturated`, the verdict's own lever is a larger load. If this lever is a larger load, throughput must also
-    /// have grown as predicted.
+    /// `not-saturated`, the verdict's own lever is a larger load, and throughput must also have grown as predicted.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.
@@ -206,8 +205,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the verdict's resource. Without a lever on the verdict's resource, only the
-/// verdict `not-saturated` can be proven: a larger load must raise throughput as predicted.
+/// Decides the outcome if no lever acted on the verdict's resource. Only the verdict `not-saturated` can then be
+/// proven: a larger load must raise throughput as predicted.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {
@@ -258,8 +257,8 @@ impl Conclusion {
     }
 
     /// Returns the new confidence of a verdict that the experiment does not replace. `before` is the verdict's
-    /// confidence from the counters. `own_most` is the upper end of the share of throughput that the verdict's resource
-    /// explains. An experiment changes confidences only through this function.
+    /// confidence from the counters. The verdict's resource explains a share of throughput, and `own_most` is the upper
+    /// end of this share's interval. An experiment changes confidences only through this function.
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
     /// contradiction lowers the confidence: a share of throughput that is surely below one half, or throughput that

@@ -9,9 +9,9 @@
 //! regression of throughput on the measured speeds would be biased towards zero. If a lever slows two resources on one
 //! CPU, the equations separate its effects.
 //!
-//! Requests that wait at the end of a slot are served in the next slot. The regression therefore has one more variable:
-//! the change of the lever's state since the preceding slot. The variable for the change of the lever's state takes up
-//! the effect of the requests that are served late.
+//! Requests that wait at the end of a slot are served in the next slot. The regression therefore has one more variable
+//! for each lever: the change of the lever's state since the preceding slot. This variable takes up the effect of the
+//! requests that are served late.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -59,10 +59,10 @@ enum Known {
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, elasticity and utilization
 /// are equal. If threads need the resource for only a small share of the time, its elasticity lies between 0 and this
-/// share. The elasticity of a resource that is hardly used need not be measured. The share of the time for which
-/// threads need the resource is used as a bound if the interval of the regression is wider. If a lever took much less
-/// than planned, the elasticity counts as unknown, even if threads hardly need the resource. If something kept the
-/// lever's CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
+/// share. The elasticity of a resource that is hardly used therefore need not be measured. If the interval of the
+/// regression is wider than this bound, the bound replaces the result of the regression. If a lever took much less than
+/// planned, the elasticity counts as unknown, even if threads hardly need the resource. If something kept the lever's
+/// CPU thief from the CPU, the same thing may have kept the slowed threads from the CPU.
 ///
 /// If throughput fell by more than a bound allows, the observed threads are not those that do the work. The elasticity
 /// of this resource then counts as unknown.
@@ -103,10 +103,9 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. If a measurement
-/// shows the share of time for which threads wanted the resource, this share is the bound. If the measured share is
-/// unknown, the bound is the share of the CPU that the CPU thief (a busy loop) did not get. Returns `None` if neither
-/// the measured share nor the share of the CPU thief is known.
+/// Returns an upper bound of the share of time for which threads needed a lever's resource, 0 to 1. If this share was
+/// measured, it is the bound. Otherwise, the bound is the share of the CPU that the CPU thief (a busy loop) did not
+/// get. Returns `None` if both shares are unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -146,11 +145,10 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Handles two levers that slow each other's resource nearly as much as their own. For example, the CPU levers of a
-    /// client and of a server slow each other's resource if both processes use the same CPUs. For levers that slow each
-    /// other's resource, the equations give only the sum of both elasticities. If two levers slow each other's
-    /// resource, the elasticity of the less used resource is therefore bounded instead of estimated. The bound makes
-    /// the elasticity of the more used resource more precise.
+    /// Handles two levers that slow each other's resource nearly as much as their own. The CPU levers of a client and
+    /// of a server that use the same CPUs are an example. For such levers, the equations give only the sum of both
+    /// elasticities. The elasticity of the less used resource is therefore bounded instead of estimated. The bound
+    /// makes the elasticity of the more used resource more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -203,9 +201,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Estimates some elasticities by regression, and bounds the other elasticities. A lever in the regression may also
-    /// slow the resource of a bounded lever. If a lever in the regression also slows a bounded resource, an unknown
-    /// part of this lever's effect belongs to the bounded resource. This part of the effect lies between 0 and the
-    /// largest effect that the upper bound of the elasticity allows.
+    /// slow a resource whose elasticity is only bounded. An unknown part of this lever's effect then belongs to the
+    /// bounded resource. This part lies between 0 and the largest effect that the upper bound of the elasticity allows.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;

@@ -13,8 +13,8 @@ use crate::single::sides_of;
 use crate::thresholds::MOST;
 use crate::view::View;
 
-/// Returns true if throughput may mostly follow the speed of the server's CPU. If throughput may follow the CPU's
-/// speed, a trial with fewer CPUs is useful. Returns `None` if the effect of the CPU's speed was not measured.
+/// Returns true if throughput may mostly follow the speed of the server's CPU. A trial with fewer CPUs is then useful.
+/// Returns `None` if the effect of the CPU's speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
@@ -22,9 +22,9 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
 }
 
 /// Returns true if more load tests the verdict better than slower CPUs do. If nothing shows that a resource is full,
-/// only more load decides, because throughput then follows the speed of CPUs that have room, too. If the verdict names
-/// no device, more load is also the better test, provided that all CPUs and threads of server and generator were mostly
-/// idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
+/// throughput may follow the speed of CPUs that have idle time, so only more load tests the verdict. If the verdict
+/// names no device, more load is also the better test, provided that all CPUs and threads of server and generator were
+/// mostly idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     may_be_unsaturated(run) || has_idle_devices(run)
 }
@@ -59,9 +59,8 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, throughput falls in
         // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // These levers (more load, fewer CPUs, more source addresses) do not change limits such as workers, locks and
-        // pools. A limit such as a number of workers, a lock or a pool remains when CPUs are taken away, so no change
-        // of throughput is predicted.
+        // These levers (more load, fewer CPUs, more source addresses) do not change other limits, such as a number of
+        // workers, a lock or a pool. No change of throughput is predicted.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

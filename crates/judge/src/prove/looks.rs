@@ -1,6 +1,6 @@
 //! Interim analyses ("looks") of a running experiment. Every look may decide wrongly by chance, so early looks need
-//! clearer results (the bounds of O'Brien and Fleming). All looks together are wrong in one of twenty experiments, as
-//! often as a single look at the end.
+//! clearer results (the bounds of O'Brien and Fleming). With these bounds, all looks together decide wrongly in one of
+//! twenty experiments, as often as a single look at the end.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 

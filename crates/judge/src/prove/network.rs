@@ -140,7 +140,7 @@ impl Network {
     }
 }
 
-/// Returns for each slot whether the lever is on: in a random half of every 8 slots.
+/// Returns for each slot true if the lever is on. In every 8 slots, the lever is on in a random half.
 fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     let mut all = Vec::with_capacity(SLOTS);
     while all.len() < SLOTS {

@@ -18,8 +18,8 @@ impl Nonlinearity {
     /// between the speeds; a [`CURVATURE`] of 1 is exact for one client. With constant elasticity of substitution, the
     /// elasticity of a resource grows with its slowdown, relative to the mean slowdown of all resources.
     ///
-    /// The correction counts only the slowdown that the levers cause. Even without levers, a thread may get only half a
-    /// CPU because of other threads of its process.
+    /// The correction counts only the slowdown that the levers cause. Other slowdowns are left out: even without
+    /// levers, a thread may get only half a CPU because of other threads of its process.
     pub(super) fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
         // Each lever is on in half of the slots.
         let slowed: Vec<f64> =

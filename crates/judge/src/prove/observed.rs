@@ -61,15 +61,15 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns true if a count of children or connections equals the number of requests handled at a time. Threads that ran
-/// need not be workers, so their number alone shows nothing directly.
+/// Returns true if a count of child processes or connections equals the number of requests handled at a time. Threads
+/// that ran need not be workers, so their number alone shows nothing directly.
 pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {
     !verdict.counted.iter().all(places::is_threads)
 }
 
 /// Returns true if the verdict names only threads or child processes of the server as workers, and no request waits
-/// unread or unaccepted. A child that handles one request at a time leaves the other requests unread or unaccepted.
-/// Returns false if no counter shows the requests that wait.
+/// unread or unaccepted. A child process that handles one request at a time leaves the other requests unread or
+/// unaccepted. Returns false if no counter shows the requests that wait.
 fn are_requests_read_at_once(facts: &Facts<'_>, verdict: &Bottleneck) -> bool {
     let views: Vec<View<'_>> = facts.loaded().filter_map(server_of).collect();
     let waits = |id| views.iter().filter_map(|view| view.value(id)).reduce(f64::max).is_none_or(|most| most >= 1.0);
@@ -132,8 +132,8 @@ mod tests {
         }
     }
 
-    /// This case occurs with nginx before workers behind a unix socket: nothing shows that nginx passes all requests
-    /// on, but its children leave no request unread.
+    /// This case occurs with nginx in front of workers that listen on a Unix socket. Nothing shows that nginx passes
+    /// all requests on, but its child processes leave no request unread.
     #[test]
     fn children_that_read_all_requests_at_once_are_not_seen_directly() {
         let seen = |unread: f64, what: &str| {

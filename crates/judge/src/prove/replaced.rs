@@ -96,7 +96,8 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     let mut found = named(facts, argued, proof, ("not-saturated", SUPPORTED));
     let time_us = facts.decisive.map(|trial| trial.latency_us.mean).filter(|us| *us > 0.0);
     let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
-    // The smoothed round-trip time of TCP would contain the server's work: a server acknowledges a request with its answer.
+    // TCP's smoothed round-trip time is not used. It would contain the server's work, because a server acknowledges a
+    // request with its answer.
     let trip_us = facts.decisive.and_then(distance_us);
     let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
         let distance = trip_us.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));
@@ -108,8 +109,9 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
 }
 
 /// Returns the verdict that each source address has its own limit, because more addresses raised throughput. The server
-/// may limit each address on purpose. A server with several backends or processes may instead choose one of them by the
-/// source address (session affinity), and the experiment cannot distinguish a deliberate limit from session affinity.
+/// may limit each address on purpose. Alternatively, a server with several backends or processes may choose one of them
+/// by the source address (session affinity). The experiment cannot distinguish a deliberate limit from session
+/// affinity.
 pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> Bottleneck {
     let is_limit = delayed_answers(facts).is_some() || is_one_process(facts);
     let confidence = if is_limit { SUPPORTED } else { LIKELY };

@@ -83,9 +83,8 @@ struct PredictedResponse {
     /// offered rate is included.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Relative growth of the response time that each lever causes, except the lever that raises the offered rate. Each
-    /// value is converted to the growth that the lever would cause with the dose of the lever that raises the offered
-    /// rate.
+    /// Relative growth of the response time that each lever causes. All values are converted to one common dose: the
+    /// dose of the lever that raises the offered rate. The list does not contain this lever itself.
     adds: Vec<f64>,
     /// Relative growth of the response time if all resources are slowed by the dose of the lever that raises the
     /// offered rate.
@@ -146,8 +145,8 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// Returns the block that `slots` form. Each block must contain a slot with all levers off, and for each lever a slot
-/// with only this lever on. Returns `None` if any slot that a block needs is missing.
+/// Returns the block that `slots` form. A block must contain a slot with all levers off, and for each lever a slot with
+/// only this lever on. Returns `None` if one of these slots is missing.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {

@@ -31,9 +31,8 @@ pub struct Suspect {
 }
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
-/// unobserved host, or network distance. The share of throughput that a sleep, a lock, an unobserved service or network
-/// distance explains is part of the remainder. Bottlenecks without a lever are tested indirectly: all levers should
-/// have no effect.
+/// unobserved host, or network distance. The share of throughput that these causes explain is part of the remainder.
+/// Bottlenecks without a lever are tested indirectly: all levers should have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     of_server("server-cpu", "server-cpu"),
     of_server("server-single-thread", "server-cpu"),
@@ -111,8 +110,8 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }
 
-/// Predicts the throughput of all servers, relative to now. The watched server loses the same share of its throughput
-/// as the lever takes of the resource.
+/// Predicts the throughput of all servers, divided by their present throughput. The watched server's throughput falls
+/// by the share of the resource that the lever takes.
 fn of_watched_server(run: &Run, dose: f64) -> f64 {
     WatchedShare::of(decisive(run)).left(dose)
 }
@@ -165,7 +164,7 @@ mod tests {
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
     /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version of loadline predicted that
-    /// kept connections change nothing. Another earlier version of the prediction used the mean response time. This
+    /// kept connections change nothing. Another earlier version used the mean response time for the prediction. This
     /// mean was 140 ms too long, because it included eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {

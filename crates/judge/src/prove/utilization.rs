@@ -1,4 +1,4 @@
-//! Utilization of the resources that levers slow, and the law that follows from it.
+//! Utilization of the resources that levers slow, and the bound on the elasticity that follows from it.
 //!
 //! A lever that takes the share d of a resource leaves 1 - d. If the resource is the limit, 1 - d is also the
 //! throughput ratio. Otherwise, the ratio depends on the utilization U, the share of the time for which the resource
@@ -30,7 +30,7 @@ const USED_OF_LIMIT: &[(&str, &[&str])] = &[
     ("tcp-window", &["connection.peer_window", "connection.send_queue"]),
 ];
 
-/// Lowers the lower end of each elasticity's interval to the least value that the utilization of the resource allows.
+/// Lowers the lower end of each elasticity's interval, if the utilization of the resource allows a smaller elasticity.
 /// `used` contains the known utilizations of each lever's resource, and `effects` the effect of each lever.
 pub(super) fn lower(found: &mut Estimates, effects: &[Effect], used: &[Vec<f64>]) {
     for (at, used) in used.iter().enumerate().filter(|(at, _)| found.bases[*at].is_measured()).collect::<Vec<_>>() {
@@ -62,9 +62,10 @@ pub(super) fn may_be_filled_by_the_lever(used: f64, highest: f64, left: f64) -> 
     !is_full(used) && highest >= (left / used).min(1.0)
 }
 
-/// Returns the utilizations of each lever's resource without the lever, 0 to 1: in the slots without the lever, and in
-/// the decisive trial. After a slot with the lever, the queue before its resource may last for several slots, so the
-/// slots alone may show a utilization that is too high. The list of a lever is empty if none is known.
+/// Returns a list for each lever: utilizations of the lever's resource without the lever, 0 to 1. One value comes from
+/// the slots without the lever, another from the decisive trial. The slots alone may show too high a utilization: after
+/// a slot with the lever, the queue in front of the resource may last for several slots. The list is empty if no
+/// utilization is known.
 pub(super) fn of_levers(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -83,9 +84,8 @@ pub(super) fn of_levers(
     trial.levers.iter().zip(effects).map(of).collect()
 }
 
-/// Finds a lever whose effect looks like that of the limit, although the resource may have become full only because of
-/// the lever. Returns the lever, and the utilization of its resource without the lever. Returns `None` if there is no
-/// such lever.
+/// Finds a lever whose resource seems to be the limit, but may have become full only because of the lever. Returns the
+/// lever, and the utilization of its resource without the lever. Returns `None` if there is no such lever.
 pub(super) fn filled<'a>(
     facts: &Facts<'_>,
     verdict: &Bottleneck,
@@ -120,7 +120,8 @@ pub(super) fn of_verdict(verdict: &Bottleneck) -> Option<f64> {
     verdict.evidence.iter().filter_map(used).reduce(f64::max).map(|used| used.min(1.0))
 }
 
-/// A slowdown in some slots of a load. Converts utilizations over the whole load to those without the slowdown.
+/// A slowdown in some slots of a load. The methods convert a utilization over the whole load into the utilization
+/// without the slowdown.
 struct Slowed {
     /// Share of the slots with the lever on.
     on: f64,
@@ -197,8 +198,8 @@ fn of_upstream(facts: &Facts<'_>, view: &View<'_>) -> Option<ThreadAndCpus> {
     Some((busiest(&view.threads_of(&own), used), cpus))
 }
 
-/// Returns the utilization of the busiest thread. If all threads together use at most one CPU, they may take turns. A
-/// lock is then in use as much as all threads together.
+/// Returns the utilization of the busiest thread. If all threads together use at most one CPU, they may take turns at a
+/// lock. The utilization of this lock then equals the CPU use of all threads together.
 fn busiest(threads: &[Task], used: Option<f64>) -> Option<f64> {
     let one_cpu = used.filter(|used| *used <= 1.0);
     threads.iter().map(Task::wants).chain(one_cpu).reduce(f64::max)

@@ -1,7 +1,7 @@
 //! The watched server's share of the requests, if the load goes to several servers with an address each. Each
 //! connection stays at its address. A lever on the watched server therefore changes only the throughput of that
-//! server's connections. The relative change of the total throughput is smaller: it is multiplied by the server's share
-//! of the requests.
+//! server's connections. The relative change of the total throughput is smaller: it is the watched server's relative
+//! change, multiplied by its share of the requests.
 
 use run::{Effect, Estimate, Trial};
 
@@ -53,8 +53,8 @@ impl WatchedShare {
         self == Self::WHOLE
     }
 
-    /// Predicts the throughput of all servers, relative to now, if the watched server loses the share `dose` of its
-    /// speed.
+    /// Predicts the throughput of all servers, divided by their present throughput, if the watched server loses the
+    /// share `dose` of its speed.
     pub(super) fn left(self, dose: f64) -> f64 {
         1.0 - dose * self.0.value
     }
@@ -171,8 +171,10 @@ mod tests {
         assert_eq!((proof.outcome, verdict.id == "server-cpu"), (ProofOutcome::Refuted, false), "{}", proof.why);
     }
 
-    /// A server that answers at all addresses loses a quarter. If the number of its addresses is unknown, a loss of an
-    /// eighth is either all of one server's share, or half of what a server at both addresses would lose.
+    /// The lever should cut the watched server's throughput by a quarter. If all addresses together lose a quarter, the
+    /// verdict is proven, even if the number of the watched server's addresses is unknown. If four addresses lose only
+    /// a sixteenth, and this number is unknown, there are two explanations: the full effect on a server at one address,
+    /// or a quarter of the effect on a server at all four.
     #[test]
     fn an_unknown_share_proves_and_refutes_nothing_in_between() {
         for accepted in [0.0, 1.0] {

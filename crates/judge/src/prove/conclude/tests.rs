@@ -214,8 +214,8 @@ fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
 }
 
 /// Throughput does not return to its level after the levers are off, so the experiment must not change the verdict's
-/// confidence. An earlier version of the conclusions lowered the confidence of a verdict about a quota, although this
-/// quota ran out in every period.
+/// confidence. An earlier version of loadline lowered the confidence of a verdict about a quota, although this quota
+/// ran out in every period.
 #[test]
 fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -313,8 +313,8 @@ fn parts_that_together_exceed_one_are_no_proof() {
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
-/// A quota of 0.2 CPUs had an elasticity of 1.11 (1.01 to 1.21). An earlier version of the conclusions did not accept
-/// an elasticity above 1 as a proof, because the elasticities added up to more than 1.
+/// A quota of 0.2 CPUs had an elasticity of 1.11 (1.01 to 1.21). An earlier version of loadline did not accept an
+/// elasticity above 1 as a proof, because the elasticities added up to more than 1.
 #[test]
 fn a_single_part_slightly_above_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);

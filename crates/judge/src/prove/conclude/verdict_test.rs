@@ -31,8 +31,8 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
     both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
-/// Describes the sign of a limit that delays answers, if the verdict names workers. A queue of unread requests does not
-/// show which of the two causes applies, because a limit may also stop reading.
+/// Describes the sign of a limit that delays answers, if the verdict names workers. A queue of unread requests cannot
+/// distinguish these two causes, because a server that limits its rate may also stop reading.
 pub(super) fn may_be_a_limit(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<String> {
     delayed_answers(facts).filter(|_| verdict.id == "server-concurrency").map(|delayed| delayed.text)
 }
@@ -78,9 +78,9 @@ pub(super) fn own(
     }
 }
 
-/// Finds the resource that throughput depends on, and returns the signs that this resource is full. If throughput
-/// follows the verdict's lever, the resource is that of the verdict's lever, and may need no sign. Otherwise, the
-/// resource is that of the lever `rival`.
+/// Returns the signs that the resource on which throughput depends is full. If throughput follows the verdict's lever,
+/// or if there is no rival, this is the resource of the verdict's lever. Otherwise, it is the resource of the lever
+/// `rival`. Some verdicts need no full resource, so the result for them is always `Shown`.
 pub(super) fn saturation(
     facts: &Facts<'_>,
     suspect: Option<&Suspect>,
@@ -126,8 +126,7 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
 }
 
 /// Compares the verdict with another resource that explains most of the throughput. If too few workers compute at the
-/// same time, throughput also follows the CPU's speed. If too few workers compute at the same time, the CPU therefore
-/// does not count as a separate cause.
+/// same time, throughput also follows the CPU's speed, so the CPU does not count as a separate cause.
 pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);

@@ -38,8 +38,8 @@ fn intervals_cover_elasticities_that_the_dose_changes() {
     }
 }
 
-/// The slowed station is the only bottleneck, so its experiment must prove it as surely as without the law of
-/// utilization.
+/// The slowed station is the only bottleneck. The utilizations of the stations must hardly ever lower the lower end of
+/// the interval of its elasticity.
 #[test]
 fn a_full_station_keeps_its_low_end() {
     for (demands, delay_s) in [(vec![1.0], 2.0), (vec![1.0, 0.6], 0.0), (vec![1.0, 0.7, 0.5], 2.0)] {
@@ -145,10 +145,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 }
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
-/// (busy loops) on the CPUs of server and generator therefore also slow the application. Without equations for the
-/// effect of CPU thieves on the application, a CPU thief would seem to cause a part of the effect of the application's
-/// own lever. The CPU thief that was on more often together with the application's lever would seem to cause this part
-/// of the effect.
+/// (busy loops) on these CPUs therefore also slow the application. The estimate must separate the effects of the CPU
+/// thieves from the effect of the application's own lever. A simpler estimate would attribute a part of that effect to
+/// the CPU thief that was on together with the application's lever more often.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
