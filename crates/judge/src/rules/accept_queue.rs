@@ -89,8 +89,8 @@ fn waits_for_workers(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
 }
 
 /// Describes the steps of a plateau in which no connect was dropped. Returns `None` if connects were dropped in all
-/// steps of the plateau, or in all except one. If throughput no longer grew before the first connect was dropped, the
-/// accept queue does not limit it. With many more clients, the queue of any server overflows.
+/// steps of the plateau, or in all except one. If throughput stopped growing before the first connect was dropped, the
+/// accept queue does not limit throughput. With many more clients, the queue of any server overflows.
 fn was_flat_before(facts: &Facts<'_>) -> Option<String> {
     let Plateau::Flat { from, .. } = facts.plateau else { return None };
     let on_plateau = facts.sweep.iter().filter(|trial| clients(trial) >= from);

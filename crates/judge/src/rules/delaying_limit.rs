@@ -1,5 +1,5 @@
-//! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` covers limits
-//! that delay answers, too.
+//! Rate limits that delay answers on purpose instead of refusing requests. These limits also belong to the rule
+//! `server-rate-limit`.
 
 use run::FigureUnit;
 
@@ -26,7 +26,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let evidence = vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick_us), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that goes on working after its answer causes response times like a limiter does. A server that limits
+    // A worker that goes on working after its answer delays the next answer, as a rate limit does. A server that limits
     // its rate reads the next request at once. A worker that still works leaves the next request unread, or lets it
     // wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();

@@ -162,7 +162,7 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
 }
 
 /// Decides whether the network loses packets, by the SYNs that the client sent again. SYNs that the server's full
-/// accept queue dropped do not count as lost. The network path dropped all other SYNs that were sent again.
+/// accept queue dropped do not count as lost. All other SYNs that were sent again were lost on the network path.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
@@ -192,7 +192,7 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns the completed rate of an open loop if the run has no sweep, nearly all requests completed, and the objective
-/// was met. If the objective was met, losses delayed some answers at most, but did not limit the rate.
+/// was met. Losses may then have delayed some answers, but did not limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let kept = facts.plateau == Plateau::NoResult && facts.failing.is_none() && holds(trial, &facts.limits);
@@ -330,9 +330,9 @@ mod tests {
         assert_eq!(b.id, "accept-queue", "{b:#?}");
     }
 
-    /// Four workers of a server handle each request for 20 ms, behind a radio link that loses 3 % of the segments. A
-    /// lost segment delays one request, so more connections would complete more requests. If the workers cannot send
-    /// their answers, they read no further request, and the losses may cause the queue.
+    /// A server has four workers, and each request occupies one worker for 20 ms. A radio link in front of the server
+    /// loses 3 % of the segments. A lost segment delays one request, so more connections would complete more requests.
+    /// If the workers cannot send their answers, they read no further request, and the losses may cause the queue.
     #[test]
     fn requests_that_wait_unread_at_the_server_passed_the_network() {
         let behind_losses = |unsent: f64| {

@@ -290,9 +290,9 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     })
 }
 
-/// Returns the signs of a full link whose rate is unknown. One sign of a full link is packets in the queue of a traffic
-/// shaper on an interface of the client's or the server's host. A second sign of a full link is that round trips grow
-/// with the load while the hosts have idle CPUs. If most waiting requests wait at the server, no link is the limit.
+/// Returns the signs of a full link whose rate is unknown. The first sign is a queue of packets in a traffic shaper on
+/// an interface of the client's or the server's host. The second sign is a round-trip time that grows with the load
+/// while the hosts have idle CPUs. If most waiting requests wait at the server, no link is the limit.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() || server_queue::past_the_network(facts).is_some() {
         return None;
@@ -358,8 +358,8 @@ mod tests {
         assert_eq!(verdict(0.01), "network-loss");
     }
 
-    /// Four workers of a server, behind a radio link whose round trips take 45 ms on average and 14 ms at least, whatever
-    /// the load is. A link that queues packets has round trips that grow with the number of clients.
+    /// A server has four workers. Round trips of the radio link in front of it take 45 ms on average and 14 ms at
+    /// least, whatever the load is. A link that queues packets has round trips that grow with the number of clients.
     #[test]
     fn round_trips_that_vary_at_every_load_show_no_full_link() {
         let behind_radio = |unread: f64, queues: bool| {

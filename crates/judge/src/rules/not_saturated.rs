@@ -72,15 +72,15 @@ fn heaviest<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
     facts.search.last().copied().filter(|t| good(t) > good(decisive)).unwrap_or(decisive)
 }
 
-/// Returns the trial that shows what the server can take: the heaviest load if there is no sweep of several steps,
-/// otherwise `decisive`.
+/// Returns the trial whose load this rule judges: the heaviest load if there is no sweep of several steps, otherwise
+/// `decisive`.
 fn shown<'a>(facts: &Facts<'a>, decisive: &'a Trial) -> &'a Trial {
     if facts.plateau == Plateau::NoResult { heaviest(facts, decisive) } else { decisive }
 }
 
-/// Returns the lower bound on the utilization of the busiest resource, if it exceeds `known`, the utilization of the
-/// busiest known device. There is a bound only while throughput grows: one offered rate has no lighter step to compare
-/// with.
+/// Returns a lower bound on the utilization of the busiest resource, from the response times of the sweep. Returns
+/// `None` if the bound is not above `known`, the utilization of the busiest known device. Also returns `None` unless
+/// throughput grows with the steps of the sweep: a single offered rate has no lighter step to compare with.
 fn busier_unknown(facts: &Facts<'_>, known: f64) -> Option<LeastUse> {
     least_use(facts).filter(|least| facts.plateau == Plateau::Grows && least.utilization > known)
 }
@@ -147,8 +147,8 @@ fn quiet(facts: &Facts<'_>, trial: &Trial) -> Verdict {
         );
         line(client, "completed_rate", "", text)
     }));
-    // A limit of streams per connection (HTTP/2) is no limit of the server, because more connections would carry more
-    // requests.
+    // A limit on the streams of one HTTP/2 connection is no limit of the server, because more connections would carry
+    // more requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };
     Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }

@@ -31,7 +31,7 @@ pub(super) fn of_own_connections(facts: &Facts<'_>, view: &View<'_>) -> Option<f
     view.whole_trial("connection.retrans").filter(|_| lasting).map(|each| each * clients(trial))
 }
 
-/// Returns the share of the segments that a side lost at a plateau beyond the share that it lost under light loads.
+/// Returns a signal: how much larger the share of lost segments is at a plateau than under light loads, for one side.
 /// Counts the load's own connections if possible (losses per answer), because other programs of the host may lose
 /// segments whatever the load. Returns `None` if losses of single connections may limit the rate: throughput still
 /// grew, the load did not add connections, or the server's workers wait until their answers are sent.

@@ -69,7 +69,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Words for the end of a sentence about a quota whose stops are short.
+/// End of the sentence about a quota that stops the server only for moments.
 const SHORT_STOPS: &str = ", but only for moments: the rest of the quota was not needed";
 
 fn ran_out(held: &Throttled) -> String {

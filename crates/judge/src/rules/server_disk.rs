@@ -41,7 +41,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns the server's side of a trial, and the use of its fullest disk. Prefers a trial in which a disk is full. With
-/// one client, either the server or the disk works, so a disk is full only with several clients.
+/// one client, the server and the disk work in turns, so a disk can be full only with several clients.
 fn look<'a>(facts: &Facts<'a>) -> Result<(View<'a>, Load), Verdict> {
     let view = server(facts)?;
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);

@@ -36,8 +36,8 @@ struct FullCpu {
     cpu: String,
     /// Share of the time for which the CPU handled interrupts, 0 to 1.
     share: f64,
-    /// Share of the time for which the CPU was busy with any work, 0 to 1. If this share was not read, the share of the
-    /// interrupts.
+    /// Share of the time for which the CPU was busy with any work, 0 to 1. If this share was not read, the field
+    /// contains the share of the interrupts.
     busy: f64,
 }
 
@@ -138,8 +138,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes the verdict on a server of 5,000 requests/s on four CPUs. CPU 2 handles all packets, and spends this share
-    /// of its time on them at the highest rate. All programs together use `used` CPUs then.
+    /// Returns the verdict on a server that completes 5,000 requests per second on four CPUs. CPU 2 handles all
+    /// packets. At the highest rate, CPU 2 spends the share `share` of its time on packets, and all programs together
+    /// use `used` CPUs.
     fn verdict(share: f64, used: f64) -> run::Bottleneck {
         let planted = PlantedRun::new(400.0, 5000.0)
             .per_s(Who::Server, "cpu.softirq", "2", move |p| p.x / 5000.0 * share * 1e6)

@@ -98,10 +98,11 @@ fn is_ours(facts: &Facts<'_>, view: &View<'_>, counter: &str) -> bool {
     }
 }
 
-/// Returns the confidence that a control group at its memory limit slows the server. The server's own processes must
-/// wait for pages. The pressure counter covers the whole host, so it counts only if threads of the server sleep for a
-/// disk at the same time. A thread that writes pages back, reads pages again or is throttled sleeps in the same state.
-/// If these sleeps are unknown, another program may be short of memory, and cached files fill the control group.
+/// Returns the confidence that a control group at its memory limit slows the server. Page faults of the server's own
+/// processes are the best sign. The pressure counter covers the whole host, so it counts only if threads of the server
+/// sleep in the state of a disk wait at the same time. A thread that writes pages back, reads pages again or is
+/// throttled sleeps in this state. If these sleeps are unknown, the result is a guess: another program may be short of
+/// memory, while only cached files fill the control group.
 fn of_group(view: &View<'_>) -> f64 {
     let is_stalled = stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0);
     match threads_wait(view, &view.side.instance_filter()) {
@@ -188,7 +189,7 @@ fn windows_shrank(facts: &Facts<'_>, view: &View<'_>) -> bool {
         .any(|id| stopped(view.trial, id) - stopped(light, id) >= STALLS_SEEN)
 }
 
-/// Returns a sentence on page faults that are no lack of memory.
+/// Returns a sentence on page faults that do not come from a lack of memory.
 fn first_reads(view: &View<'_>) -> String {
     let faults = view.per_request("process.major_faults").map_or("?".into(), figure);
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
@@ -246,7 +247,7 @@ fn signs(view: &View<'_>) -> Vec<Sign> {
             out.push(Sign { confidence: TWO_SIGNS, words: format!("{} {what}", figure(n)), evidence });
         }
     }
-    // Without the pressure counter, the pages of page faults may be read for the first time.
+    // Without the pressure counter, the page faults may come from pages that are read for the first time.
     let of_faults = stalled(view).map_or(WEAK_SIGN, |stalled| ONE_SIGN * stalled.chance());
     for (id, what, confidence) in [
         ("memory.swap_out", "pages written to swap", ONE_SIGN),

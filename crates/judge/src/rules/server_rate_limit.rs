@@ -120,8 +120,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
         ));
     }
     let at_a_time = at_a_time(facts);
-    // A status such as 429 says that the server refuses on purpose, whatever it counts. If requests waited at the same
-    // rate before any was refused, though, the server was full before its limit.
+    // A status such as 429 says that the server refuses on purpose, by requests per second or by requests at a time.
+    // However, if requests waited at the same rate before any request was refused, the server was full before its
+    // limit.
     let is_open = at_a_time.as_ref().is_some_and(|limit| limit.queue.is_some() || !facts.refusals.is_named);
     let confidence = if is_open { confidence.min(LIKELY) } else { confidence };
     bind(worst, confidence, (*middle, limited.len()), at_a_time)

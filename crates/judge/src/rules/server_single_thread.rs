@@ -53,8 +53,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };
     is_one_thread(&cpu.view, &thread.task)?;
     leaves_cpus_free(&cpu)?;
-    // While one thread holds the lock that requests take in turns, the other threads cannot work. A runtime that moves
-    // tasks between threads may fill any one thread, so the full thread is not the cause.
+    // While one thread holds the lock that requests take in turns, the other threads cannot work. A runtime may run the
+    // work under the lock mostly on one thread, so a full thread may be a symptom of the lock.
     if let Some(lock) = waits::lock_of_turns(&facts.waits, &cpu.view) {
         return Err(Verdict::RuledOut(format!("requests take turns under a lock: {}", lock.sentence)));
     }
@@ -95,7 +95,7 @@ fn caveat(facts: &Facts<'_>) -> Option<Caveat> {
     cpu.unseen_caveat(thread.chance, thread.had_room).or_else(|| cpu.uncrowded_caveat())
 }
 
-/// Several full threads of the server, while its other threads have time left.
+/// Full threads of a server with at least two of them. Its other threads, if any, have time left.
 struct Several {
     /// Names of the full threads.
     full: Vec<String>,
@@ -104,7 +104,7 @@ struct Several {
 }
 
 impl Several {
-    /// Returns `None` unless at least two threads are likely full.
+    /// Finds the full threads of the server. Returns `None` unless at least two threads are likely full.
     fn of(cpu: &ServerCpu<'_>) -> Option<Self> {
         let threads = cpu.threads();
         let likely = threads.iter().filter(|thread| thread.chance >= LIKELY && thread.task.counter == "thread.cpu");

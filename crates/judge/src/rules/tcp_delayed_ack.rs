@@ -109,9 +109,9 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why answers wait for other requests instead of the timer, if even the lightest load has several
-/// clients and a queue at the server. The server's kernel delays the acknowledgement of each request that waits unread
-/// for 40 ms, so the delayed acknowledgements are then a symptom of the queue.
+/// Returns the reason why answers wait for other requests instead of the timer. There is such a reason if even the
+/// lightest load has several clients and a queue at the server. If a request waits unread for 40 ms, the server's
+/// kernel acknowledges it by the timer, so delayed acknowledgements are then a symptom of the queue.
 fn waits_for_others(facts: &Facts<'_>, one: &Trial) -> Option<String> {
     let queue = server_queue::seen(facts, None).filter(|_| clients(one) > 1.0)?;
     Some(format!("requests wait for other requests: {}", queue.text))

@@ -7,8 +7,8 @@
 //! to 50 % of the time, although only the window limits the transfer.
 //!
 //! The counters of the kernel therefore only show which sender to examine. The verdict on a TCP window depends on two
-//! other figures. One figure is the bytes per round trip, divided by the TCP window. Another figure is the share of a
-//! request's time in which data waited at the sender.
+//! other figures. The first figure is the number of bytes per round trip, divided by the TCP window. The second figure
+//! is the share of a request's time in which data waited at the sender.
 
 use run::{FigureUnit, Trial};
 
@@ -122,7 +122,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Reason why a limit is ruled out, or the counter without which the limit cannot be judged.
+/// Reason why a limit is ruled out, or the missing counter without which the limit cannot be judged.
 enum Not {
     Known(&'static str),
     Limited(f64, String),

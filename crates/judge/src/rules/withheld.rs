@@ -9,10 +9,10 @@ use crate::signals::ready::ReadyThreads;
 use crate::thresholds::{COMPETE, CPU_WAIT, LIKELY, SEVERAL_CPUS};
 use crate::view::{Task, View};
 
-/// Says that the working threads are always ready to run, but wait for a CPU although CPUs are idle. Returns `None` if
-/// they are not, or if the CPUs are so busy that other work may explain the wait. Such threads wait neither for a lock
-/// nor for a request. The trial is the one with the most clients near the highest rate, in which the most threads are
-/// ready.
+/// Describes working threads that are always ready to run, but wait for a CPU although CPUs are idle. Such threads wait
+/// neither for a lock nor for a request. Returns `None` if the threads are not always ready, or if the CPUs are so busy
+/// that other work may explain the wait. Uses the trial with the most clients near the highest rate, because the most
+/// threads are ready in this trial.
 pub(crate) fn lack_of_cpus(facts: &Facts<'_>) -> Option<String> {
     let view = facts.crowded_server().filter(finds_idle_cpus)?;
     let threads = ReadyThreads::of(&view.workers());
@@ -109,7 +109,8 @@ mod tests {
         assert!(full.id == "server-single-thread" && full.confidence >= 0.9, "{full:#?}");
     }
 
-    /// A server whose eight threads take turns at a lock sleeps while it waits, so a few workers stay its limit.
+    /// Eight threads of a server take turns at a lock. They sleep while they wait for the lock, so the verdict is still
+    /// a fixed number of workers.
     #[test]
     fn threads_that_seldom_wait_for_a_cpu_may_wait_for_a_lock() {
         let verdict = threads(8, 0.1, 0.02).verdict();

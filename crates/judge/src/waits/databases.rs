@@ -24,7 +24,7 @@ const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
 /// Statements that lock whole tables.
 const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
-/// Returns what a backend does, from its title. Returns `None` for processes without a client, such as the
+/// Returns the activity of a backend, from its title. Returns `None` for processes without a client, such as the
 /// checkpointer.
 fn activity(title: &TitleGroup) -> Option<&str> {
     let rest = title.title.strip_prefix(TITLE)?;

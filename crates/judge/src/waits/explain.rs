@@ -91,7 +91,7 @@ fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
 }
 
 /// Finds the cause that explains a verdict, and adds it to the verdict's sentence, evidence and advice. `hot` is the
-/// function that explains the CPU time. `order` is the place of the cause in the sentence.
+/// function that explains the CPU time. `order` is the position of the cause in the sentence.
 pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: Option<&HotFunction>, order: WordOrder) {
     let Some(agreement) = AGREEMENTS.iter().find(|row| row.bottleneck == verdict.id) else { return };
     let upstream = verdict.waits_for.as_ref();
@@ -124,7 +124,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
 /// Returns a finding in the words that fit a verdict. If the verdict names the disk, but the lock's holder seems to
 /// compute, removes the holder's activity.
 ///
-/// A thread that flushes a file under a lock is often sampled on the CPU, just before or after the flush.
+/// The reason is that a thread that flushes a file under a lock is often sampled on the CPU, just before or after the
+/// flush.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
@@ -134,13 +135,13 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true if a count only reflects the size of a pool of connections. Counts of connections only reflect the
-/// pool's size, and so do counts of the peer's processes, such as a database's backends.
+/// Returns true if a count only reflects the size of a pool of connections. Such counts are counts of connections, and
+/// counts of the peer's processes, such as a database's backends.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-/// Place in the sentence of a verdict for the words about the reason why requests wait.
+/// Position of the reason why requests wait in the sentence of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordOrder {
     WaitsFirst,

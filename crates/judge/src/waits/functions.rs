@@ -57,13 +57,14 @@ fn stacks(profile: &WaitProfile) -> impl Iterator<Item = (&str, &str, f64)> {
     usable.filter_map(|sum| sum.stack.split_once(';').map(|(process, frames)| (process, frames, sum.weight)))
 }
 
-/// Returns the innermost function with a name that does not only wait on behalf of its caller.
+/// Returns the innermost function of the stack that has a name and does more than wait on behalf of its caller.
 fn named_function(frames: &str) -> Option<&str> {
     frames.rsplit(';').find(|name| !name.starts_with('[') && run::is_own_function(name))
 }
 
-/// Returns the innermost function that does not only wait on behalf of its caller. A function without a name is given
-/// by its module in brackets. If all functions of the stack only wait, returns the one that says most about the wait.
+/// Returns the innermost function of the stack that does more than wait on behalf of its caller. For a function without
+/// a name, returns its module in brackets. If all functions of the stack only wait, returns the one that says most
+/// about the wait.
 fn responsible_function(frames: &str) -> &str {
     let own = frames.rsplit(';').find(|name| run::is_own_function(name));
     let waits = || frames.rsplit(';').find(|name| !run::is_system_call(name));

@@ -8,12 +8,11 @@ use stats::shares::chance_above_half;
 
 use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 
-/// Returns what the holder of a lock does in most samples, with the most frequent object of this activity, such as a
+/// Returns the activity of a lock's holder in most samples, with the most frequent object of this activity, such as a
 /// file. Returns `None` if the samples are so few that chance may explain the result.
 ///
-/// A lock's holder that is ready to run, but does not run, waits for a CPU. Other programs of the machine decide how
-/// often the holder waits for a CPU. Samples of a holder that waits for a CPU are used only if there are hardly any
-/// other samples of this holder.
+/// A holder that is ready to run, but does not run, waits for a CPU. The length of this wait depends on other programs
+/// of the machine. Samples of such a wait are therefore used only if there are hardly any other samples of the holder.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     // No thread waits for a lock that it owns. If a holder seems to wait for its own lock, the thread got the lock
     // after its state was read, so the state is left out.
