@@ -21,9 +21,9 @@ pub(crate) struct Choice<'a> {
 }
 
 /// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Leaves out the rules in `excluded`.
-/// Only the highest tier with a result that can win is considered. Within one tier, a rule beats every rule whose signs
-/// it explains. Among the remaining rules, the most probable result wins. If several results are equally probable, the
-/// first of them wins.
+/// Among the results that can win, a result in a higher tier beats all results in lower tiers. Within one tier, a rule
+/// beats every rule whose signs it explains. Among the remaining rules, the most probable result wins. If several
+/// results are equally probable, the first of them wins.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();

@@ -79,8 +79,8 @@ fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
         .collect()
 }
 
-/// Returns the class with the largest contribution, and true if even the lower end of this class's interval exceeds all
-/// other intervals.
+/// Returns the index of the class that contributes the most CPU time. Also returns true if this class is certainly
+/// first: the lower end of its interval lies above the upper ends of all other intervals.
 fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);

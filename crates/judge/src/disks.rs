@@ -167,7 +167,8 @@ pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> O
     if most { Some(true) } else { threads_wait(view, own) }
 }
 
-/// Returns true if most bytes of a disk are reads of the processes `own`. Unlike a write, a read is done at once.
+/// Returns true if most bytes that a disk moves are reads of the processes `own`. A read from a disk is done at once,
+/// but the kernel may postpone a write.
 fn reads_most(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> bool {
     is_most(view, disk, moved(view, own, "process.read_bytes"))
 }

@@ -85,7 +85,8 @@ mod tests {
         let stated = ArenaProfile { expect_status: Some(404), expect_bytes: Some(1), ..ArenaProfile::default() };
         assert!(of(&stated, &answer(200, "x")).unwrap().contains("instead of 404"));
         assert!(of(&stated, &answer(404, "xy")).unwrap().contains("2 bytes instead of 1"));
-        // An HTTP/2 answer has neither a known body length nor a known text, so only the status is compared.
+        // The first answer is kept as raw bytes, and loadline finds the body in these bytes only for HTTP/1. The body
+        // length and the text of an HTTP/2 answer are therefore unknown, and only the status is compared.
         let unknown = ArenaAnswer { status: 200, ..ArenaAnswer::default() };
         assert_eq!((of(&plain, &unknown), wrong_answer(&plain, None, &first)), (None, None));
     }

@@ -2,8 +2,9 @@
 //! p99.9.
 //!
 //! Under each condition, the histograms of all windows of a run or repeat are merged. The ratio of a percentile is
-//! computed from the merged histograms of both sides, and all conditions have equal weights. If windows are the
-//! observations, the interval comes from a bootstrap (Efron 1979), which merges randomly drawn windows.
+//! computed from the merged histograms of both sides, and all conditions have equal weights. A comparison treats either
+//! each run or each window as one observation. If each window is one observation, the confidence interval comes from a
+//! bootstrap (Efron 1979), which merges randomly drawn windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

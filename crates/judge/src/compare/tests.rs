@@ -6,8 +6,8 @@ use super::Pairing::{InTurns, Kept};
 use super::compare;
 use stats::normal;
 
-/// Makes a run with `n` windows of one load. CPU time per request and rate scatter as on a machine without other
-/// programs.
+/// Makes a run with `n` windows of one load. The CPU time per request and the rate vary as little as on a machine
+/// without other programs.
 pub(super) fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
     let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
     let template = run.trials.pop().unwrap();

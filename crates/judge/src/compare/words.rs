@@ -147,8 +147,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     let by_runs = least(&|half, enough| if enough > 0.0 { (half / enough).powi(2) } else { f64::INFINITY });
     let (times, of) = match terms.of {
         NeededData::Windows if by_windows.is_finite() => (by_windows, NeededData::Windows),
-        // More windows per run do not suffice for a decision, so more runs are needed: at least as many as an estimate
-        // of the scatter between runs needs.
+        // More windows per run would not decide the comparison, so more runs are needed. An estimate of the scatter
+        // between runs needs at least `FEWEST_WINDOWS` runs.
         NeededData::Windows => {
             let fewest = FEWEST_WINDOWS as f64 / terms.runs?.max(1) as f64;
             (by_runs.max(fewest).ceil(), NeededData::Runs)

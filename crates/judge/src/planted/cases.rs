@@ -1,4 +1,4 @@
-//! The planted runs, at least one for each bottleneck.
+//! Runs with a planted bottleneck (invented counters, known verdict): at least one run for each bottleneck.
 
 use run::{ErrorKind, Trial};
 

@@ -1,13 +1,13 @@
-//! The full upstream that the server waits for, as a sign of a queue: whether requests of the measured load wait for it,
-//! and how likely it is the limit.
+//! The full upstream that the server waits for, as a sign of a queue. The functions tell if requests of the measured
+//! load wait for this upstream, and how likely this upstream is the limit.
 
 use crate::Facts;
 use crate::places::{self, Places};
 use crate::server_queue;
 use crate::thresholds::SURE;
 
-/// Returns true if requests of this load wait for the full upstream. An upstream that few requests wait for has
-/// no limit. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
+/// Returns true if requests of this load wait for the full upstream. An upstream that few requests wait for does not
+/// count as full. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
 pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     let is_known = |full: &run::UpstreamLoad| {
         facts.crowded_server().is_some_and(|view| super::awaited(&view, &full.behind).is_some())
@@ -15,8 +15,7 @@ pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
     super::full(facts).is_some_and(|full| is_known(full) || server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the probability that the full upstream that the server waits for is the limit. Returns `None` if no upstream
-/// is full.
+/// Returns the probability that the full upstream is the limit. Returns `None` if no upstream is full.
 pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
     facts.full_upstreams.chance()
 }

@@ -66,8 +66,9 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// Of two loads, the first has a single client. The second load has a higher rate than the first only because other
-/// programs slowed the first. With 4 clients no request waits; with 128 clients most of them wait for the upstream.
+/// The run has two loads, and the first has a single client. The second load has a higher rate than the first only
+/// because other programs slowed the first. If the second load has 4 clients, no request waits. If the second load has
+/// 128 clients, most requests wait for the upstream.
 #[test]
 fn a_load_that_fills_an_upstream_is_not_called_light() {
     let of_two_loads = |app_cpus, most| {
