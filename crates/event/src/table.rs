@@ -18,7 +18,8 @@ pub(crate) struct Slot {
     /// True if a notification of the descriptor is already queued. Only backends with their own queue use the flag
     /// `pending`.
     pub(crate) pending: bool,
-    /// True if the registration failed after the declaration. An event with every declared kind reports the failure.
+    /// True if the registration in the kernel failed after the application had declared its interest. The next event
+    /// then reports every kind that the application declared, so the application notices the failure.
     pub(crate) failed: bool,
     /// True if the application reported that it has read everything, and no notification has arrived since then.
     pub(crate) drained: bool,

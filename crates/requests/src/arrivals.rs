@@ -8,7 +8,7 @@ use crate::error::{ReadError, shown};
 
 /// Maximum size of a file, bytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// Maximum number of times in a file.
+/// Maximum number of arrival times in a file.
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum time from the first to the last request, seconds: four weeks.
 const MAX_SPAN_S: f64 = 28.0 * 86_400.0;

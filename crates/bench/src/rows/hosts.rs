@@ -47,17 +47,17 @@ fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the offset without a network delay.
+/// Measures the time offset between the agents' windows without a network delay.
 pub(crate) fn apart_0(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,00")
 }
 
-/// Measures the offset with a round-trip delay of 20 ms to one host.
+/// Measures the time offset between the agents' windows with a round-trip delay of 20 ms to one host.
 pub(crate) fn apart_20(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,20")
 }
 
-/// Measures the offset with a round-trip delay of 100 ms to one host.
+/// Measures the time offset between the agents' windows with a round-trip delay of 100 ms to one host.
 pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }

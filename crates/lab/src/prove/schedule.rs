@@ -56,8 +56,8 @@ const SHORT: Density =
 /// a fraction in each time slot, so a few completions per time slot are enough. The evaluation leaves out only a small
 /// part at the start of a time slot. A request that spans two time slots also weakens the measured effect at the end of
 /// a time slot, so leaving out more of the start would not help. In a simulation, a full CPU handles one request of 0.1
-/// s at a time, and the dose is one half. The measured elasticity is 0.82 if the evaluation leaves out half of a time
-/// slot of three requests, and 0.86 if it leaves out a fifth.
+/// s at a time, and the lever takes half of the CPU. The true elasticity is 1. With three requests per time slot, the
+/// measured elasticity is 0.82 if the evaluation leaves out half of each time slot, and 0.86 if it leaves out a fifth.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer time slots.

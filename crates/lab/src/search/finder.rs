@@ -68,8 +68,8 @@ enum Phase {
 impl Finder {
     /// Creates a search, which has not taken any step yet.
     pub fn new(conductor: &dyn Conductor, budget: Budget, response_s: f64) -> Self {
-        // The first step is as long as several response times. A shorter step could see no answer, which would end the
-        // closed-loop sweep.
+        // `response_s` makes the first step as long as several response times. A shorter step might end before the
+        // first answer, which would end the closed-loop sweep.
         let sweep = Sweep::new(conductor.run().plan.search.max_connections);
         Self {
             phase: Phase::Sweep(sweep),
@@ -273,7 +273,8 @@ impl Finder {
 
     /// After many failures, checks if the server is still alive. A dead server is reported at once and ends the search.
     fn check_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
-        // If observers saw the server's end, the end was reported before and has ended the run.
+        // If an observer has seen that the server ended, the run has already been stopped, and `conductor.stopped()` is
+        // true.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING_ERROR_SHARE);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());

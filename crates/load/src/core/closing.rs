@@ -3,18 +3,17 @@
 //! connection keeps its number until the server's FIN arrives. Until the FIN arrives, the connection's client uses
 //! another connection with another number, so no client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client. On a server that leaves the close to the client, a worker stays occupied
-//! until the client closes. The generator recognizes that a server leaves the close to the client when a FIN is late
-//! for the first time. After a late FIN, the generator closes connections itself. About once a second, the generator
-//! waits for one FIN, to see whether the server now closes.
+//! Some servers leave the close to the client. In such a server, a worker stays occupied until the client closes the
+//! connection. The generator recognizes such a server by the first late FIN. After a late FIN, the generator closes
+//! connections itself. About once a second, the generator waits for one FIN, to see whether the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Handles a connection for which the server has announced the end. The client of a connection whose end was
-    /// announced continues at once on another connection.
+    /// Handles a connection whose end the server has announced. The client of this connection continues at once on
+    /// another connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));
         if self.session_timers.is_some() {

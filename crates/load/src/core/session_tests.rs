@@ -161,8 +161,8 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread that gets no CPU notices a new phase late. Events that wait when the thread notices the phase belong to the
-/// new phase.
+/// A thread that gets no CPU enters a new phase late. Events that the thread handles after the phase has started, but
+/// before the thread enters the phase, belong to the new phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);

@@ -97,7 +97,8 @@ impl Link {
     pub(crate) fn transmit(&mut self, now: Instant, out: &mut [u8]) -> usize {
         let bytes = self.output.cut(usize::from(CLIENT_DATAGRAM_BYTES), out.len());
         let count = bytes.len();
-        // Every caller provides room for at least one datagram. A datagram without room would count as lost on its way.
+        // Every caller provides room for at least one datagram. If `out` were too short, the datagram would be dropped,
+        // as if the network had lost it.
         let copied = out.get_mut(..count).map_or(0, |out| {
             out.copy_from_slice(bytes);
             count

@@ -40,9 +40,9 @@ pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
     (read("process.cpu").zip(span_s).map(|(us, s)| us / 1e6 / s), read("cpu.online"))
 }
 
-/// Returns the CPU time of all threads of a side whose counters were read, in CPUs. A thread whose counters were not
-/// read may be the busiest thread. Counters of threads may be missing if a process has too many threads, or if its
-/// threads end after one request.
+/// Returns the sum of the CPU use of a side's threads, in CPUs. The sum lacks threads whose counters were not read, and
+/// such a thread may be the busiest one. Counters of threads may be missing if a process has too many threads, or if
+/// its threads end after one request.
 fn read_threads(side: &Side, trial: &Trial) -> f64 {
     let (recording, window) = (&side.recording, trial.measured.window);
     let us = |column| recording.over(column, window).value();
@@ -61,9 +61,9 @@ mod tests {
 
     use super::*;
 
-    /// In both cases of this test, the server used 0.9 CPUs. In the first case of this test, the threads whose counters
-    /// were read used 0.5 and 0.1 CPUs. In the second case of this test, the threads whose counters were read used 0.2
-    /// and 0.1 CPUs. A thread whose counters were not read may have used up to 0.6 CPUs.
+    /// In both cases, the server used 0.9 CPUs. In the first case, the threads whose counters were read used 0.5 and
+    /// 0.1 CPUs. In the second case, the threads whose counters were read used 0.2 and 0.1 CPUs, so another thread may
+    /// have used up to 0.6 CPUs.
     #[test]
     fn a_thread_is_the_busiest_only_if_no_unread_thread_can_be_busier() {
         let told_of = |busy: f64| {

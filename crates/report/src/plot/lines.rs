@@ -22,10 +22,10 @@ const KEY_GAP: f64 = 16.0;
 const WIDE_END_MARGIN: f64 = 78.0;
 /// Maximum number of points of a line that has a dot at each point. A line with more points than this has no dots.
 const MAX_DOTS: usize = 80;
-/// Maximum number of points that show their values when the pointer is over them, on a line without dots.
+/// Maximum number of points that show their values when the pointer is over them, in a series whose line has no dots.
 const MAX_HOVER_VALUES: usize = 48;
-/// For a series without a line: maximum number of points at which each point shows its value when the pointer is over
-/// it. A series with more points than this is drawn as one path, and its points show no values.
+/// Maximum number of points that show their values when the pointer is over them, in a series without a line. A series
+/// with more points is drawn as one path, and its points show no values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.

@@ -79,8 +79,8 @@ pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-/// Returns a matrix with one entry for each pair of columns: the weighted sum of the products of their values in each
-/// row.
+/// Returns the weighted Gram matrix of the columns. Its entry for two columns is a sum over all rows: the product of
+/// both columns' values in the row, times the row's weight.
 pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];

@@ -143,7 +143,7 @@ fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityMode
     }
 }
 
-/// Returns the greatest possible log likelihood of one draw of a window.
+/// Returns the log likelihood of one draw of a window under a model that predicts this window exactly.
 fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
     let share = (w.late / w.answered).clamp(1e-12, 1.0 - 1e-12);
     match constraint.kind {
@@ -170,9 +170,10 @@ fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
     of_a_draw.iter().enumerate().map(of).collect()
 }
 
-/// Returns the logarithm of the prior of each cell, for each scatter of the speed. All logarithms of the capacity are
-/// equally likely, apart from the priors on the saturation rate and on the variance of the work. The saturation rate is
-/// less certain if the speed scatters, because the machine had another speed at each load level of the closed loop.
+/// Returns the logarithm of the prior probability of each grid cell (one steepness, one capacity). The result has one
+/// grid for each possible scatter of the machine's speed. All logarithms of the capacity are equally likely, apart from
+/// the priors on the saturation rate and on the variance of the work. If the machine's speed scatters, the saturation
+/// rate is less certain, because each load level of the closed loop ran at another speed.
 fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
     let scatter =
         |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));

@@ -38,8 +38,8 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
         let n = (answered.len() + failed.len()) as f64;
         let times = CensoredTimes::default().answered(answered).unanswered(failed).in_flight(end, begin);
         for q in [0.5, 0.9, 0.99, 0.999] {
-            // Reset requests count as requests that never end, so the percentile of all requests is a higher percentile
-            // of the other requests.
+            // Reset requests count as requests that never end, so their times are longer than all other times. Quantile
+            // `q` of all requests is therefore the quantile `q / (1 - resets)` of the requests that were not reset.
             let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
             let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
             // The test allows an error of five standard errors in the rank of a quantile.

@@ -49,7 +49,8 @@ impl Refusals {
         match (kept, is_refusal) {
             (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
             (Some(kept), false) => self.free.push(kept),
-            // If no words of this refusal were stored, the words of an earlier refusal must not be shown instead.
+            // The body of this refusal was not stored. Deletes the stored body of the previous refusal, which must not
+            // be shown for this refusal.
             (None, true) => self.last.begin(true),
             (None, false) => {}
         }

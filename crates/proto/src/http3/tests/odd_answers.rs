@@ -123,7 +123,8 @@ fn malformed_headers_end_the_connection() {
         (qpack, 0x200, block(b"\0\0\xff\x24")),
         (qpack, 0x200, block(b"\0\0\xd9\x54\x05")),
         (qpack, 0x200, block(b"\0\0\xd9\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f")),
-        // The padding of a Huffman-coded string is wrong: it is not the beginning of the code for the end of a string.
+        // The padding after a Huffman-coded string must be a prefix of the end-of-string code (EOS). The padding of
+        // this string is not.
         (qpack, 0x200, block(b"\0\0\x54\x81\0")),
         ("capitals", 0x10e, status(("X-Upper", "1"))),
         ("connections", 0x10e, status(("transfer-encoding", "chunked"))),
