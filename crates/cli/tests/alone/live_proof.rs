@@ -142,6 +142,23 @@ fn a_second_address_proves_a_limit_by_address() {
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
 }
 
+/// A limit that delays answers makes their response time as long as the queue, so turns with many connections would not
+/// fit into the default budget.
+#[test]
+fn find_proves_a_limit_by_address_that_delays_answers() {
+    let test = "proof of a limit that delays";
+    let (_alone, binary) = alone_with_release!(test);
+    let zone = "limit_req_zone $binary_remote_addr zone=z:1m rate=100r/s;";
+    let Some(server) = nginx(1, "limit_req zone=z burst=5000;", zone) else {
+        return skip(test, "nginx is not installed");
+    };
+    let others = OtherPrograms::watch();
+    let run = json(&binary, &["find", &format!("http://{}/file", server.addr), "--budget", "30s"]);
+    if others.stayed_away(test) {
+        proven(&run, "server-rate-limit");
+    }
+}
+
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
     // A period of the quota lasts 50 ms, and a slot (short part) of the experiment contains eight of these periods. A

@@ -53,7 +53,7 @@ const AGREEMENTS: &[Agreement] = &[
 /// Causes of waiting that may explain a wait for a full upstream service.
 const OF_UPSTREAM: &[WaitCause] = &[ConnectionPool, Peer, RowLock];
 /// Causes that may explain why requests use the CPU one at a time.
-const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];
+const OF_TURNS: &[WaitCause] = &[Lock, RowLock, SerialCpu, BlockingCall];
 
 /// Returns true if a cause of waiting may explain a verdict.
 fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) -> bool {
@@ -242,6 +242,14 @@ mod tests {
             explain(&mut found, &[WaitFinding { cause, ..lock(holder) }], None);
             assert_eq!(found.sentence.starts_with("14.4 of 17"), is_told, "{cause:?} {holder:?}");
         }
+    }
+
+    /// Seen live with PostgreSQL, whose transactions all update one row.
+    #[test]
+    fn a_row_lock_may_be_why_requests_take_turns() {
+        let mut found = Bottleneck { serial: true, ..verdict("server-concurrency") };
+        explain(&mut found, &[WaitFinding { cause: RowLock, ..lock(None) }], None);
+        assert_eq!((found.evidence.len(), found.advice[0].as_str()), (1, ROW_LOCK_ADVICE));
     }
 
     #[test]
