@@ -74,6 +74,22 @@ impl ProcessSet {
         self.met.push((behind, pids));
     }
 
+    /// Adds a process that the upstream process `parent` started, to each upstream of the parent.
+    pub fn add_child_behind(&mut self, parent: u32, child: u32) {
+        let of_parent = self.met.iter_mut().filter(|(_, pids)| pids.contains(&parent) && !pids.contains(&child));
+        of_parent.for_each(|(_, pids)| pids.push(child));
+    }
+
+    /// Returns the IDs of the processes of the upstream at an address.
+    pub fn pids_behind(&self, address: &str) -> Vec<u32> {
+        self.met.iter().filter(|(behind, _)| behind.address == address).flat_map(|(_, pids)| pids.clone()).collect()
+    }
+
+    /// Returns the number of upstream processes.
+    pub fn count_behind(&self) -> usize {
+        self.members_behind.len()
+    }
+
     /// Takes the upstream processes that must be followed from now on. Each process is returned only once.
     pub fn take_wanted_behind(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.wanted_behind)

@@ -7,13 +7,16 @@
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
 use super::thread::{self, ThreadRoom};
-use crate::Scope;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
+use crate::{Scope, process_tree};
 
 /// Maximum number of followed processes. For each process beyond this number, the recording contains only the reason
 /// why the process's counters are absent.
 const MAX_PROCESSES: usize = 256;
+/// Maximum number of followed processes of upstreams, so that those of an upstream that starts a process per request
+/// leave room for the others.
+const MAX_BEHIND: usize = 128;
 
 struct Processes {
     edition: u64,
@@ -21,11 +24,22 @@ struct Processes {
     room: ThreadRoom,
     ended: EndedProcesses,
     buffer: Vec<u8>,
+    /// This process and its ancestors. They are no processes of an upstream, even if a process of the upstream started
+    /// them.
+    own_line: Vec<u32>,
 }
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
     let ended = EndedProcesses::default();
-    Box::new(Processes { edition: 0, members: Vec::new(), room: ThreadRoom::WHOLE, ended, buffer: Vec::new() })
+    let own_line = std::iter::successors(Some(std::process::id()), |pid| process_tree::parent_of(*pid)).collect();
+    Box::new(Processes {
+        edition: 0,
+        members: Vec::new(),
+        room: ThreadRoom::WHOLE,
+        ended,
+        buffer: Vec::new(),
+        own_line,
+    })
 }
 
 impl Source for Processes {
@@ -42,15 +56,18 @@ impl Source for Processes {
         let mut at = 0;
         while at < self.members.len() {
             let member = &mut self.members[at];
+            let (parent, is_behind) = (member.pid, member.behind);
             if !member.ended {
                 let spare = self.ended.spare_threads();
                 member.sample(round, &mut self.room, spare, &mut self.buffer);
-                if !member.behind {
-                    member.children(round, &mut self.buffer, &mut wanted);
-                }
+                let children = if is_behind { &mut behind } else { &mut wanted };
+                member.children(round, &mut self.buffer, children);
             }
             at += 1;
-            self.admit(&mut wanted, round, false);
+            match is_behind {
+                true => self.admit_children_behind(parent, &mut behind, round),
+                false => self.admit(&mut wanted, round, false),
+            }
         }
         self.ended.merge(&mut self.members, round);
         self.put_instructions(round);
@@ -79,6 +96,20 @@ impl Processes {
             false => "this machine has no hardware counter of instructions, or this user may not use it",
         };
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
+    }
+
+    /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with the
+    /// load, and the database starts a process for each connection. Children of the process with ID 1 are left out: this
+    /// process may hold the listening sockets of services for which it starts any program.
+    fn admit_children_behind(&mut self, parent: u32, children: &mut Vec<u32>, round: &mut Round<'_>) {
+        children.retain(|pid| parent != 1 && !self.own_line.contains(pid) && !round.process_set.holds(*pid));
+        children.truncate(MAX_BEHIND.saturating_sub(round.process_set.count_behind()));
+        for child in std::mem::take(children) {
+            self.admit(&mut vec![child], round, true);
+            if round.process_set.holds(child) {
+                round.process_set.add_child_behind(parent, child);
+            }
+        }
     }
 
     /// Starts to follow the processes `wanted`. The argument `behind` is true for processes of an upstream, and false

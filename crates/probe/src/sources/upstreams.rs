@@ -298,7 +298,9 @@ impl UpstreamChain {
         }
         let pids = match at.checked_sub(1) {
             None => round.process_set.pids().collect(),
-            Some(stop) if self.stops[stop].behind.depth < MAX_DEPTH => self.stops[stop].pids.clone(),
+            Some(stop) if self.stops[stop].behind.depth < MAX_DEPTH => {
+                round.process_set.pids_behind(&self.stops[stop].behind.address)
+            }
             Some(_) => Vec::new(),
         };
         for inode in pids.into_iter().flat_map(sockets_of).filter(|inode| new.contains(inode)) {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Probe;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
@@ -53,6 +53,58 @@ fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
         assert!(seen.column("process.cpu", name).is_some(), "it is followed");
     }
     assert!(probe.processes().iter().all(|own| !own.ends_with(&mine)), "and is not the server's");
+}
+
+/// Starts a service that forks for each line that it reads, and writes the ID of its child.
+fn forking_service() -> (Child, BufReader<std::process::ChildStdout>, SocketAddr) {
+    let code = "import os,socket,sys\ns=socket.create_server(('127.0.0.1',0))\n\
+                print('%s:%d' % s.getsockname(), flush=True)\n\
+                for line in sys.stdin:\n r,w=os.pipe(); pid=os.fork()\n \
+                if pid==0: os.close(w); s.close(); os.read(r,1); os._exit(0)\n \
+                print(pid, flush=True)";
+    let mut command = Command::new("python3");
+    let mut child = command.args(["-c", code]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    (child, said, line.trim().parse().unwrap())
+}
+
+/// PostgreSQL starts a process for each connection, and a pool of connections grows with the load. An earlier version of
+/// loadline followed 2 of 20 such processes, and called the CPU time of the others that of other programs.
+#[test]
+fn processes_that_an_upstream_starts_later_are_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let unix = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let (mut service, mut said, at) = forking_service();
+    let (mut server, listen) = server(at, &path);
+    let _accepted = unix.accept().unwrap();
+    let mut probe = Probe::new(Scope {
+        processes: vec![server.id()],
+        listen: Some(listen.into()),
+        sources: Some(vec!["process", "behind"]),
+        ..Scope::default()
+    });
+    let sample = |probe: &mut Probe, t_s| {
+        std::thread::sleep(std::time::Duration::from_millis(210));
+        probe.sample(t_s);
+    };
+    sample(&mut probe, 0.0);
+    writeln!(service.stdin.as_mut().unwrap(), "fork").unwrap();
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let forked: u32 = line.trim().parse().unwrap();
+    sample(&mut probe, 2.0);
+    sample(&mut probe, 4.0);
+    let (seen, behind) = (probe.take(), probe.behind());
+    drop((server.stdin.take(), service.stdin.take()));
+    [&mut server, &mut service].iter_mut().for_each(|child| drop(child.wait().unwrap()));
+    let found = behind.iter().find(|b| b.address == at.to_string()).unwrap_or_else(|| panic!("{behind:?}"));
+    assert!(found.pids.contains(&service.id()) && found.pids.contains(&forked), "{forked}: {found:?}");
+    let name = found.processes.iter().find(|name| name.ends_with(&format!(":{forked}"))).unwrap();
+    assert!(seen.column("process.cpu", name).is_some_and(|column| column.values.len() == 3), "{name}");
+    assert!(probe.processes().iter().all(|own| own != name), "it is no process of the server");
 }
 
 #[test]
