@@ -15,6 +15,7 @@ mod connection_limit;
 mod databases;
 mod event_loop;
 mod explain;
+mod file_locks;
 mod functions;
 mod holder;
 mod locks;
@@ -115,6 +116,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));
+    found.extend(file_locks::causes(profile, &requests));
     // If the threads of a process wait for a lock, other causes in this process are left out.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);

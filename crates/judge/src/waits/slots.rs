@@ -2,7 +2,7 @@
 //! such as one that a semaphore guards. Where each thread waits in a place of its own, no common address shows the
 //! section, as with Python's semaphores.
 
-use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
 use super::activity::Activity;
 use super::functions;
@@ -16,7 +16,8 @@ const SECTION: &str = "a limited section of its code";
 /// Returns the section for which threads of a process wait, if each of its waiting threads holds a request.
 ///
 /// Idle threads of a pool wait in the same way. They hold no request: the requests at the process are then only as many
-/// as its active threads. The threads of an event loop say nothing, because one thread holds many requests.
+/// as its active threads. Threads of an event loop and threads for other work say nothing about requests. The process
+/// must therefore have one thread for each connection, and at most one more, which accepts connections.
 pub(super) fn limited_section(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -24,6 +25,7 @@ pub(super) fn limited_section(
 ) -> Option<WaitFinding> {
     let process = activity.process;
     let is_single = process.processes <= 1.0 + WAIT_FEW && !process.epoll;
+    let has_one_each = process.threads <= open_connections(profile, process)? + 1.0 + WAIT_FEW;
     let without_place =
         activity.groups.iter().filter(|group| group.state == ThreadState::Futex && group.key.is_empty());
     let waiting: f64 = without_place.map(|group| group.threads).sum();
@@ -32,7 +34,7 @@ pub(super) fn limited_section(
     let held = if process.behind { demand_of(profile, process, requests) } else { of_own() };
     let each = (held.filter(|held| held.is_finite())? - active) / waiting;
     let hold_one = (1.0 - WAIT_HOLDS_NONE..=WAIT_HOLDS_TOO_MANY).contains(&each);
-    let is_limited = is_single && waiting >= WAIT_QUEUE && active >= WAIT_MOSTLY && hold_one;
+    let is_limited = is_single && has_one_each && waiting >= WAIT_QUEUE && active >= WAIT_MOSTLY && hold_one;
     let function = functions::mostly_in(profile, process);
     is_limited.then(|| WaitFinding {
         cause: WaitCause::WorkerPool,
@@ -48,6 +50,16 @@ pub(super) fn limited_section(
     })
 }
 
+/// Returns the number of connections on which requests come to a process. For an upstream, these are the connections of
+/// the sampled processes. Returns `None` if it is unknown.
+fn open_connections(profile: &WaitProfile, process: &WaitProcess) -> Option<f64> {
+    if !process.behind {
+        return profile.clients.as_ref().map(|clients| clients.open);
+    }
+    let senders = profile.peers.iter().filter(|peer| peer.to == process.process);
+    senders.map(|peer| peer.open).reduce(|a, b| a + b)
+}
+
 /// Returns the state of most of the active threads.
 fn holder(activity: &Activity<'_>) -> Option<ThreadState> {
     let active = activity.groups.iter().filter(|group| group.state.is_active());
@@ -56,12 +68,19 @@ fn holder(activity: &Activity<'_>) -> Option<ThreadState> {
 
 #[cfg(test)]
 mod tests {
+    use run::ClientConnections;
+
     use super::super::tests::{clients, process};
     use super::super::waits;
     use super::*;
 
     fn sentences(profile: &WaitProfile) -> Vec<String> {
         waits(profile, &[]).into_iter().map(|finding| finding.sentence).collect()
+    }
+
+    /// Returns 64 connections with this number of requests in progress.
+    fn open(in_progress: f64) -> ClientConnections {
+        ClientConnections { open: 64.0, ..clients(in_progress, 0.0) }
     }
 
     /// Seen live with a threaded server in Python, whose semaphore lets three requests sleep at a time.
@@ -74,7 +93,7 @@ mod tests {
             (ThreadState::OnCpu, "", 0.2),
         ];
         let mut profile = process(65.0, &states);
-        profile.clients = Some(clients(7.5, 0.0));
+        profile.clients = Some(open(7.5));
         profile
     }
 
@@ -88,13 +107,16 @@ mod tests {
     #[test]
     fn idle_threads_and_event_loops_wait_for_no_place() {
         let mut idle = three_places();
-        idle.clients = Some(clients(3.0, 0.0));
+        idle.clients = Some(open(3.0));
         assert!(sentences(&idle).iter().all(|said| !said.contains("slot")), "a pool of threads, some of them idle");
         let mut event_loop = three_places();
         event_loop.processes[0].epoll = true;
         assert!(sentences(&event_loop).iter().all(|said| !said.contains("slot")), "{:?}", sentences(&event_loop));
         let mut many = three_places();
-        many.clients = Some(clients(40.0, 0.0));
+        many.clients = Some(open(40.0));
         assert!(sentences(&many).iter().all(|said| !said.contains("slot")), "each thread holds ten");
+        let mut others = three_places();
+        others.processes[0].threads = 90.0;
+        assert!(sentences(&others).iter().all(|said| !said.contains("slot")), "a database with threads for other work");
     }
 }

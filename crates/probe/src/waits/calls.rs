@@ -30,8 +30,10 @@ pub(super) enum Call {
     Sleep,
     /// A call that waits for a child process, or creates one.
     Child,
-    /// A call that waits for a lock on a file or for a semaphore of System V.
+    /// A call that waits for a semaphore of System V.
     FileLock,
+    /// `flock(descriptor, operation)`.
+    Flock,
     /// `fcntl(descriptor, command, …)`.
     Fcntl,
     /// A call that waits for a signal.
@@ -95,7 +97,7 @@ const CALLS: &[(&str, u16, u16, Call)] = &[
     ("semop", 65, 193, Call::FileLock),
     ("msgrcv", 70, 188, Call::Message),
     ("fcntl", 72, 25, Call::Fcntl),
-    ("flock", 73, 32, Call::FileLock),
+    ("flock", 73, 32, Call::Flock),
     ("fsync", 74, 82, Call::File),
     ("fdatasync", 75, 83, Call::File),
     ("ftruncate", 77, 46, Call::File),

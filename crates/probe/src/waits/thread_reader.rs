@@ -74,6 +74,7 @@ impl ThreadReader<'_> {
             Call::Sleep => (ThreadState::Sleep, WaitKey::None),
             Call::Child => (ThreadState::Child, WaitKey::None),
             Call::FileLock => (ThreadState::FileLock, named()),
+            Call::Flock => (ThreadState::FileLock, file(pid, a).map_or_else(named, WaitKey::Text)),
             Call::Fcntl if FCNTL_WAITS.contains(&b) => {
                 (ThreadState::FileLock, file(pid, a).map_or_else(named, WaitKey::Text))
             }

@@ -1,0 +1,78 @@
+//! Locks on files (flock, fcntl) and semaphores of System V, for which the kernel itself says that a thread waits.
+
+use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+
+use super::activity::Activity;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY};
+
+/// Word for the members of a group of processes.
+const PROCESSES: &str = "processes";
+
+/// Returns the file locks for which requests wait, at most one for each process name.
+///
+/// Idle workers of Apache wait for a lock before they accept a connection. They hold no request: the requests in
+/// progress are then only as many as the active threads.
+pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+    let of = |process| lock(&Activity::of(profile, process), requests);
+    profile.processes.iter().filter(|process| !process.behind).filter_map(of).collect()
+}
+
+fn lock(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
+    let waits = activity.groups.iter().filter(|group| group.state == ThreadState::FileLock);
+    let largest = waits.clone().max_by(|a, b| a.threads.total_cmp(&b.threads))?;
+    let waiting: f64 = waits.map(|group| group.threads).sum();
+    let active = activity.all_threads(|state| state.is_active() && state != ThreadState::FileLock);
+    let (low, high) = requests.per_waiter(active, waiting)?;
+    let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && high <= WAIT_HOLDS_TOO_MANY;
+    let others = activity.groups.iter().filter(|g| g.state.is_active() && g.state != ThreadState::FileLock);
+    let holder = others.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.state);
+    (waiting >= WAIT_MOSTLY && hold_one).then(|| WaitFinding {
+        cause: WaitCause::Lock,
+        name: format!("file lock, {}", largest.key),
+        process: process.process.clone(),
+        threads: waiting,
+        of: process.threads,
+        counted: if process.processes > 1.0 { PROCESSES.into() } else { String::new() },
+        holder,
+        holder_probable: holder.is_some(),
+        share: (waiting / process.threads.max(waiting)).min(1.0),
+        ..WaitFinding::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{clients, process};
+    use super::super::waits;
+    use super::*;
+
+    /// Seen live with eight workers of gunicorn that take one lock for each request.
+    fn workers(in_progress: f64) -> WaitProfile {
+        let states = [
+            (ThreadState::FileLock, "flock", 6.92),
+            (ThreadState::Events, "", 1.08),
+            (ThreadState::Futex, "", 1.0),
+            (ThreadState::Sleep, "", 0.92),
+            (ThreadState::OnCpu, "", 0.08),
+        ];
+        let mut profile = process(10.0, &states);
+        profile.processes[0].processes = 10.0;
+        profile.clients = Some(clients(in_progress, 55.0));
+        profile
+    }
+
+    #[test]
+    fn workers_with_requests_that_wait_for_a_file_lock_are_told() {
+        let found = waits(&workers(8.0), &[]);
+        assert_eq!((found.len(), found[0].cause), (1, WaitCause::Lock), "{found:?}");
+        let wanted = "6.92 of 10 processes of app:7 wait for one lock (file lock, flock); its holder probably sleeps";
+        assert_eq!(found[0].sentence, wanted);
+    }
+
+    #[test]
+    fn idle_workers_that_wait_to_accept_are_not() {
+        assert!(waits(&workers(1.0), &[]).iter().all(|found| found.cause != WaitCause::Lock));
+    }
+}
