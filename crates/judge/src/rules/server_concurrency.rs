@@ -20,7 +20,6 @@ use crate::places::Places;
 use crate::signals::Signal;
 use crate::signals::cpu::{ServerCpu, WHATEVER};
 use crate::signals::full::full;
-use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{BUSY, HALF_BUSY, HINT, LEAST_PLACES, LIKELY, NEARLY_FULL, SUREST, UNDECIDED, WEAK_SIGN};
 use crate::upstreams;
@@ -76,7 +75,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let used = idles(facts, &view)?;
     let places = Places::of(facts);
     let signs = signs(facts, &view, places.as_ref());
-    counts_places(facts, !signs.is_empty())?;
+    counts_places(facts)?;
     let (confidence, doubt) = match signs.iter().map(|(_, confidence)| *confidence).reduce(f64::max) {
         // Each further sign halves the probability that the verdict is wrong.
         Some(best) => (1.0 - (1.0 - best) / 2_u32.pow(signs.len() as u32 - 1) as f64, None),
@@ -211,17 +210,9 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If a queue was
-/// seen directly, R1 need not be the service time.
-fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
-    // A fixed number of workers gives N clients at most N times the rate of one client. If N clients exceed N times the
-    // rate of one client, one client's response time included a wake-up or a wait for a CPU.
-    if let Some(beyond) = crate::laws::beyond_bound(facts).filter(|_| !queue_seen) {
-        let n = figure(clients(beyond));
-        return Err(cannot_say(format!(
-            "the service time of one request: {n} clients did more than {n} times the work of one; measure again on a quiet machine"
-        )));
-    }
+/// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If R1 is not the
+/// service time, for example because a runtime still compiled the program, the number stays unknown.
+fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));
     }
@@ -394,9 +385,8 @@ mod tests {
         let (seen, unseen) = (slow_alone(true), slow_alone(false));
         assert!(seen.id == "server-concurrency" && seen.confidence >= 0.7, "{seen:#?}");
         assert!(seen.sentence.contains("lock") && !seen.sentence.contains("at a time"), "{seen:#?}");
-        assert!(unseen.id == "unknown", "{unseen:#?}");
-        let missing = unseen.missing.iter().find(|missing| missing.contains("service time of one request"));
-        assert!(missing.is_some_and(|missing| missing.contains("2 clients did more than 2 times")), "{unseen:#?}");
+        assert!(unseen.id == "server-concurrency" && unseen.confidence <= 0.5, "{unseen:#?}");
+        assert!(!unseen.sentence.contains("at a time"), "{unseen:#?}");
     }
 
     /// Each connection sends sixteen requests at a time to a server that takes only eight per connection. Eight of the
