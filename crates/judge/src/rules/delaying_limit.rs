@@ -28,8 +28,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
     // A worker that goes on working after its answer delays the next answer, as a rate limit does. A server that limits
     // its rate reads the next request at once. A worker that still works leaves the next request unread, or lets it
-    // wait for a lock.
-    let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
+    // wait for a lock. Workers that wait for another program while they hold requests do not limit the rate on purpose.
+    let waits = server_queue::seen(facts, None).is_some() || waits::hold_requests(&facts.waits);
     let confidence = match idle {
         _ if waits => GUESS,
         true => WEAK_SIGN,

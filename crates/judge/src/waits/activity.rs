@@ -51,6 +51,9 @@ impl<'a> Activity<'a> {
         for group in self.groups.iter().filter(is_wait) {
             *sums.entry(group.state).or_default() += group.threads;
         }
+        // Idle threads of runtimes wait for pipes and event descriptors, too, so other waits say more.
+        let says_more = sums.iter().any(|(state, threads)| *state != ThreadState::Pipe && *threads >= WAIT_FEW);
+        sums.retain(|state, _| !says_more || *state != ThreadState::Pipe);
         let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let most = self.groups.iter().filter(|g| g.state == state).max_by(|a, b| a.threads.total_cmp(&b.threads));
         Some((state, threads, most.map(|g| g.key.clone()).unwrap_or_default()))
@@ -62,7 +65,8 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     match state {
         ThreadState::Sleep => Some(WaitCause::Sleep),
         ThreadState::Disk => Some(WaitCause::Disk),
-        ThreadState::Peer => Some(WaitCause::Peer),
+        // At the other end of a pipe is another program, too.
+        ThreadState::Peer | ThreadState::Pipe => Some(WaitCause::Peer),
         _ => None,
     }
 }

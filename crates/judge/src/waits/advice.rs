@@ -30,6 +30,9 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
         Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
         Sleep => format!("Remove the pause from the requests of {process}."),
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),
+        Peer if !name.is_empty() => {
+            format!("Look at the program at the other end of the pipe: it is slower than {process}, or does not read.")
+        }
         Peer if peer.is_empty() => {
             format!("Find the server that {process} waits for, and run `loadline waits` there.")
         }

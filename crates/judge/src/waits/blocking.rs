@@ -82,6 +82,7 @@ fn waits_in_calls(
         WaitCause::Peer if pool.is_some_and(|pool| demand >= pool.open + WAIT_QUEUE) => {
             Some(WaitFinding { peer, ..finding(WaitCause::ConnectionPool, threads, String::new()) })
         }
+        WaitCause::Peer if state == ThreadState::Pipe => Some(finding(cause, threads, format!("the {key}"))),
         WaitCause::Peer => Some(WaitFinding { peer, ..finding(cause, threads, String::new()) }),
         WaitCause::Sleep if requests.queued >= WAIT_QUEUE && idle < WAIT_FEW => {
             Some(WaitFinding { holder: Some(state), ..finding(WaitCause::WorkerPool, threads, String::new()) })

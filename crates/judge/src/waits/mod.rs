@@ -60,6 +60,11 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| is_queue(finding))
 }
 
+/// Returns true if requests queue inside the server, or wait there for another program or for a disk.
+pub(crate) fn hold_requests(findings: &[WaitFinding]) -> bool {
+    findings.iter().any(|finding| is_queue(finding) || matches!(finding.cause, WaitCause::Peer | WaitCause::Disk))
+}
+
 /// Returns true for a cause for which requests queue: a lock, a slot of a pool, the only worker, or the event loop.
 fn is_queue(finding: &WaitFinding) -> bool {
     const QUEUES: [WaitCause; 5] = [

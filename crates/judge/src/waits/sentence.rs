@@ -83,6 +83,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         WaitCause::SerialCpu => {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")
         }
+        WaitCause::Peer if peer.is_empty() && !name.is_empty() => format!("{who} wait for {name}"),
         WaitCause::Peer => format!("{who} wait for replies of {peer}"),
     }
 }

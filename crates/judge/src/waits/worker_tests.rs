@@ -75,6 +75,16 @@ fn workers_that_sleep_or_wait_for_a_peer_are_told() {
     assert_eq!(causes(&waiting), [WaitCause::ConnectionPool]);
 }
 
+/// Seen live with a server whose standard output is a pipe to a slow program.
+#[test]
+fn threads_that_wait_for_a_pipe_with_their_requests_are_told() {
+    let mut profile = process(9.0, &[(ThreadState::Pipe, "pipe", 7.9), (ThreadState::Accept, "", 1.0)]);
+    profile.clients = Some(clients(8.0, 0.0));
+    assert_eq!(waits(&profile, &[])[0].sentence, "7.9 of 9 threads of app:7 wait for the pipe");
+    profile.clients = Some(clients(0.5, 0.0));
+    assert!(causes(&profile).is_empty(), "idle workers read a pipe");
+}
+
 #[test]
 fn one_thread_that_computes_while_requests_wait_is_serial() {
     let mut profile = process(5.0, &[(ThreadState::OnCpu, "", 0.98), (ThreadState::Futex, "", 4.0)]);
