@@ -3,6 +3,8 @@
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{SessionState, ThreadState, WaitFinding};
 
+use super::collectors::is_collection;
+
 /// Returns the advice on a finding.
 pub(super) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
@@ -29,6 +31,11 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
         RowLock => ROW_LOCK_ADVICE.into(),
         Disk => format!("Let {process} write less, flush several requests together, or use a faster disk."),
         Sleep => format!("Remove the pause from the requests of {process}."),
+        SerialCpu if is_collection(finding) => {
+            format!(
+                "Give {process} a larger heap, let it allocate less, or choose a collector that works beside the requests."
+            )
+        }
         SerialCpu => format!("Spread the work of {process} over more threads or processes."),
         Peer if !name.is_empty() => {
             format!("Look at the program at the other end of the pipe: it is slower than {process}, or does not read.")

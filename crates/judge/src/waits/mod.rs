@@ -11,6 +11,7 @@
 mod activity;
 mod advice;
 mod blocking;
+mod collectors;
 mod connection_limit;
 mod databases;
 mod event_loop;
@@ -122,6 +123,10 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     found.extend(tasks::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));
     found.extend(file_locks::causes(profile, &requests));
+    let collections = collectors::causes(profile, &requests);
+    // Threads that a collector has stopped hold monitors, so other threads wait for the monitors.
+    found.retain(|lock| !monitors::is_named(&lock.name) || collections.iter().all(|work| work.process != lock.process));
+    found.extend(collections);
     // If the threads of a process wait for a lock, other causes in this process are left out.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);

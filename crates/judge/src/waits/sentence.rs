@@ -3,6 +3,7 @@
 use run::number::{Unit, number, quantity};
 use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
+use super::collectors::is_collection;
 use super::locks::is_of_runtime;
 use super::pools::is_of_processes;
 use crate::number::percent;
@@ -80,6 +81,9 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
         }
         WaitCause::Disk => format!("{who} {}", plural(ThreadState::Disk, name)),
         WaitCause::Sleep => format!("{who} sleep while they have a request"),
+        WaitCause::SerialCpu if is_collection(finding) => {
+            format!("{name} takes {} of the CPU time of {process} while requests wait", percent(finding.share))
+        }
         WaitCause::SerialCpu => {
             format!("one thread of {process} computes all the time ({name}), and requests wait for it")
         }

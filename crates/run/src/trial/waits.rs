@@ -136,7 +136,7 @@ pub struct WaitProcess {
     #[serde(with = "Figure")]
     pub busiest: f64,
     /// Share of time in which the busiest thread waited in the middle of its work, for example for a disk, 0 to 1.
-    #[serde(skip_serializing_if = "skip_empty::is_zero")]
+    #[serde(with = "Figure", skip_serializing_if = "skip_empty::is_zero")]
     pub busiest_blocked: f64,
     /// True if the processes are an upstream service of the server.
     #[serde(skip_serializing_if = "skip_empty::is_false")]

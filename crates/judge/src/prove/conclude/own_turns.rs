@@ -9,6 +9,7 @@ use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
 use crate::prove::utilization;
 use crate::single::{good, highest_rate};
+use crate::sweep::Plateau;
 use crate::thresholds::{EXCLUDED, FLAT};
 
 /// Effect of the verdict's lever in turns, compared with its prediction.
@@ -58,10 +59,20 @@ pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
         // A load that is larger by a factor raises throughput by at most this factor. If the interval of the measured
         // effect reaches beyond the square of the load's factor, the effect is too noisy for a decision.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
+        () if contradicts_the_sweep(facts, effect) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
         () => MoreLoad::Open,
     }
+}
+
+/// Returns true if throughput stayed the same while the sweep added clients, and the growth with the larger load is surely
+/// not nearer to the growth of the load than to none. Then one of the two measurements is wrong, for example because
+/// throughput changes by itself.
+fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
+    let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
+    let grew = check(effect, 1.0 - effect.dose);
+    is_flat && effect.low > 1.0 + FLAT && !matches!(grew, PredictionCheck::Confirmed | PredictionCheck::Exceeded)
 }
 
 /// Returns the highest rate of the run's other loads, if it is higher than the rate with the larger load, which had the

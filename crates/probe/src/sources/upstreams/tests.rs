@@ -99,7 +99,8 @@ fn processes_that_an_upstream_starts_later_are_followed() {
     sample(&mut probe, 4.0);
     let (seen, behind) = (probe.take(), probe.behind());
     drop((server.stdin.take(), service.stdin.take()));
-    [&mut server, &mut service].iter_mut().for_each(|child| drop(child.wait().unwrap()));
+    server.wait().unwrap();
+    service.wait().unwrap();
     let found = behind.iter().find(|b| b.address == at.to_string()).unwrap_or_else(|| panic!("{behind:?}"));
     assert!(found.pids.contains(&service.id()) && found.pids.contains(&forked), "{forked}: {found:?}");
     let name = found.processes.iter().find(|name| name.ends_with(&format!(":{forked}"))).unwrap();

@@ -1,0 +1,75 @@
+//! Garbage collectors of language runtimes, which stop the threads of a program while they compute.
+
+use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+
+use super::activity::Activity;
+use super::requests::Requests;
+use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
+
+/// Beginnings of the names of the threads of Java's collectors, with `#` for each number. The serial collector runs in
+/// the VM thread. Source: HotSpot (`src/hotspot/share/gc`).
+const THREADS: &[&str] = &["VM Thread", "GC Thread#", "G# Conc#", "G# Main Marker", "ZWorker", "Shenandoah"];
+/// Word for the members of such a group of threads.
+const COLLECTORS: &str = "collector threads";
+
+/// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
+/// process' time on a CPU, while requests wait.
+pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
+    let of = |process| collection(&Activity::of(profile, process), process, requests);
+    profile.processes.iter().filter_map(of).collect()
+}
+
+fn collection(activity: &Activity<'_>, process: &WaitProcess, requests: &Requests) -> Option<WaitFinding> {
+    let on_cpu = || activity.groups.iter().filter(|group| group.state.wants_cpu());
+    let is_collector = |name: &str| THREADS.iter().any(|known| name.starts_with(known));
+    let of_collector = on_cpu().filter(|group| is_collector(&group.thread));
+    let computes: f64 = of_collector.map(|group| group.threads).sum();
+    let all = activity.all_threads(ThreadState::wants_cpu);
+    let is_most = computes >= WAIT_MOSTLY && computes >= WAIT_MOSTLY * all;
+    (is_most && requests.demand() >= 1.0 + WAIT_QUEUE).then(|| WaitFinding {
+        cause: WaitCause::SerialCpu,
+        name: "garbage collection".into(),
+        process: process.process.clone(),
+        counted: COLLECTORS.into(),
+        threads: computes,
+        of: process.threads,
+        share: (computes / all).min(1.0),
+        ..WaitFinding::default()
+    })
+}
+
+/// Returns true for the work of a garbage collector.
+pub(super) fn is_collection(finding: &WaitFinding) -> bool {
+    finding.cause == WaitCause::SerialCpu && finding.counted == COLLECTORS
+}
+
+#[cfg(test)]
+mod tests {
+    use run::{MonitorGroup, MonitorKind};
+
+    use super::super::tests::{clients, process};
+    use super::super::waits;
+    use super::*;
+
+    /// Seen live with a Java program whose heap is nearly full. Threads that were stopped while they held a monitor made
+    /// others wait for it, and an earlier version of loadline named the monitor.
+    #[test]
+    fn a_collector_that_computes_most_of_the_time_comes_before_a_monitor() {
+        let states = [(ThreadState::OnCpu, "", 0.8), (ThreadState::OnCpu, "", 0.3), (ThreadState::Futex, "", 22.0)];
+        let mut profile = process(24.0, &states);
+        profile.groups[0].thread = "VM Thread".into();
+        profile.clients = Some(clients(1.0, 13.0));
+        let monitor = MonitorGroup {
+            kind: MonitorKind::JavaMonitor,
+            process: "app:7".into(),
+            waiting: 1.3,
+            ..MonitorGroup::default()
+        };
+        profile.monitors = vec![monitor];
+        let said =
+            |profile: &WaitProfile| waits(profile, &[]).into_iter().map(|found| found.sentence).collect::<Vec<_>>();
+        assert_eq!(said(&profile), ["garbage collection takes 72.7 % of the CPU time of app:7 while requests wait"]);
+        profile.groups[0].threads = 0.2;
+        assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "{:?}", said(&profile));
+    }
+}
