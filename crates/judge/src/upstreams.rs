@@ -131,7 +131,7 @@ fn awaited(view: &View<'_>, behind: &Upstream) -> Option<f64> {
 }
 
 /// Returns the name of an upstream, such as `127.0.0.1:8001 (python3:812)`.
-fn named(behind: &Upstream) -> String {
+pub(crate) fn named(behind: &Upstream) -> String {
     match behind.processes.as_slice() {
         [] => format!("{} (not on a watched host)", behind.address),
         [one] => format!("{} ({one})", behind.address),

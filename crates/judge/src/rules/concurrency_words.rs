@@ -24,6 +24,10 @@ pub(super) fn advise(facts: &Facts<'_>) -> Option<String> {
                 .into(),
         );
     }
+    if let Some(all) = upstreams::awaited::by_nearly_all(facts).filter(|_| upstreams::full(facts).is_none()) {
+        let address = &all.behind.address;
+        return Some(format!("Look at the upstream {address}: run `loadline waits` there, and compare its limits."));
+    }
     let answered = figure(held_connections(facts)?.answered);
     Some(format!(
         "Raise the number of workers, or of connections that the server holds at a time (now {answered}). With a longer backlog, \
@@ -66,6 +70,15 @@ pub(super) fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Place
         let does_not_grow = if facts.plateau == Plateau::NoResult { "completes" } else { "stays at" };
         return format!("the server {does_not_grow} {} while {does}", rate(facts.x_max().unwrap_or(0.0)));
     };
+    if let Some(all) = upstreams::awaited::by_nearly_all(facts).filter(|_| facts.plateau != Plateau::Grows) {
+        let [waiting, in_flight] = [all.waiting, all.in_flight].map(figure);
+        let (name, number) = (upstreams::named(all.behind), places::requests(places.places));
+        return format!(
+            "{waiting} of {in_flight} requests in flight wait for replies of {name}; the server and its upstreams handle only \
+             about {number} at a time, {} each",
+            duration(r1)
+        );
+    }
     let others = if sleeps { "the others wait while its threads sleep" } else { "the others wait" };
     let others = busy.map_or(others.to_string(), |busy| format!("the others wait while {busy}"));
     let counted = places.matching().next().map_or(String::new(), |one| format!(" ({})", places::text(one)));

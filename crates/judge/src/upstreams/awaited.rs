@@ -1,10 +1,13 @@
 //! The full upstream that the server waits for, as a sign of a queue. The functions tell if requests of the measured
 //! load wait for this upstream, and how likely this upstream is the limit.
 
+use run::Upstream;
+
 use crate::Facts;
+use crate::number::positive;
 use crate::places::{self, Places};
 use crate::server_queue;
-use crate::thresholds::SURE;
+use crate::thresholds::{NEARLY_FULL, SURE};
 
 /// Returns true if requests of this load wait for the full upstream. An upstream that few requests wait for does not
 /// count as full. If the number of awaited replies is unknown, the function returns true only if a queue was seen.
@@ -18,6 +21,26 @@ pub(crate) fn waits_behind(facts: &Facts<'_>) -> bool {
 /// Returns the probability that the full upstream is the limit. Returns `None` if no upstream is full.
 pub(crate) fn chance(facts: &Facts<'_>) -> Option<f64> {
     facts.full_upstreams.chance()
+}
+
+/// An upstream for whose replies nearly all requests in flight wait, although nothing shows that it is full.
+pub(crate) struct Awaited<'a> {
+    pub(crate) behind: &'a Upstream,
+    /// Requests that wait for its replies.
+    pub(crate) waiting: f64,
+    /// Requests in flight.
+    pub(crate) in_flight: f64,
+}
+
+/// Returns the server's upstream for which nearly all requests in flight wait, if any. Such requests do not queue in the
+/// server, so the upstream, or something behind it, handles only so many at a time.
+pub(crate) fn by_nearly_all<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
+    let view = facts.crowded_server()?;
+    let in_flight = positive(view.trial.rates.concurrency)?;
+    let direct = view.side.behind.iter().filter(|behind| behind.depth <= 1);
+    let each = direct.filter_map(|behind| Some((behind, super::awaited(&view, behind)?)));
+    let (behind, waiting) = each.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (waiting >= NEARLY_FULL * in_flight).then_some(Awaited { behind, waiting, in_flight })
 }
 
 /// Returns the words about a number of connections or workers that may be the limit instead of the full upstream.
@@ -97,6 +120,19 @@ mod tests {
         let one_load = PlantedRun::new(20_000.0, 1e9).steps(&[8]).rates(&[]).change(fixed);
         let one_load = before(one_load, &DATABASE, [8.0, 8.0], always).verdict();
         assert!(!names_the_upstream(&one_load) || one_load.confidence <= 0.6, "{one_load:#?}");
+    }
+
+    /// A service behind the server lets four requests sleep at a time. Nothing there is full, but requests wait there.
+    #[test]
+    fn an_upstream_that_nearly_all_requests_wait_for_is_named_although_it_is_not_full() {
+        let idle = |_: usize, p: &Point| p.x * 1e-5;
+        let all = before(four_at_a_time(), &["app:300"], [200.0, 200.0], idle).verdict();
+        assert!(all.id == "server-concurrency" && all.waits_for.is_none(), "{all:#?}");
+        let wait = "requests in flight wait for replies of 127.0.0.1:5432 (app:300)";
+        assert!(all.sentence.contains(wait) && all.sentence.contains("about 4 requests at a time"), "{all:#?}");
+        assert!(all.advice[0].contains("run `loadline waits` there"), "{all:#?}");
+        let pool = before(four_at_a_time(), &["app:300"], [4.0, 4.0], idle).verdict();
+        assert!(!pool.sentence.contains(wait), "most requests wait in the server: {pool:#?}");
     }
 
     #[test]
