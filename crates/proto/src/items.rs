@@ -18,7 +18,7 @@ pub(crate) struct Item {
     pub(crate) user_agent: Option<&'static str>,
     /// The body; absent if the request has none.
     pub(crate) body: Option<Arc<[u8]>>,
-    pub(crate) expect_status: Option<u16>,
+    pub(crate) expected: ExpectedStatus,
     pub(crate) expect_text: String,
     /// Names of the captured values, and their locations in the response.
     pub(crate) capture: Vec<(String, String)>,
@@ -31,6 +31,38 @@ impl Item {
     /// Returns true if the request has a header of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Statuses that are right for the answer to a request over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExpectedStatus {
+    /// 2xx and 3xx.
+    Usual,
+    /// Only this status, which the user named.
+    Only(u16),
+    /// 2xx, 3xx and this status, which the server usually gave in a log or recording.
+    UsualOr(u16),
+}
+
+impl ExpectedStatus {
+    /// Returns the statuses that are right: only the named one, or else 2xx, 3xx and the accepted one.
+    fn new(named: Option<u16>, accepted: Option<u16>) -> Self {
+        match (named, accepted) {
+            (Some(status), _) => Self::Only(status),
+            (None, Some(status)) => Self::UsualOr(status),
+            (None, None) => Self::Usual,
+        }
+    }
+
+    /// Returns true if an answer with this status is right.
+    pub(crate) fn takes(self, status: u16) -> bool {
+        let is_usual = (200..400).contains(&status);
+        match self {
+            Self::Usual => is_usual,
+            Self::Only(expected) => status == expected,
+            Self::UsualOr(accepted) => is_usual || status == accepted,
+        }
     }
 }
 
@@ -47,9 +79,10 @@ pub(crate) fn prepare<T>(
     let Some(set) = set else {
         let body = body_file.as_deref().map(|file| read("the request body", file)).transpose()?;
         let (method, path, host, headers) = (method.clone(), path.clone(), host.clone(), headers.clone());
-        let (expect_status, expect_text, capture) = (*expect_status, String::new(), Vec::new());
+        let (expect_text, capture) = (String::new(), Vec::new());
+        let expected = ExpectedStatus::new(*expect_status, None);
         let user_agent = Some(USER_AGENT);
-        let one = Item { method, path, host, headers, user_agent, body, expect_status, expect_text, capture };
+        let one = Item { method, path, host, headers, user_agent, body, expected, expect_text, capture };
         return Ok(vec![build(one)?]);
     };
     let each = |(at, request): (usize, &RequestPlan)| {
@@ -81,7 +114,7 @@ fn item(
         headers,
         user_agent: Some(USER_AGENT).filter(|_| !request.without_user_agent),
         body,
-        expect_status: request.expect_status.or(expect_status),
+        expected: ExpectedStatus::new(request.expect_status.or(expect_status), request.accept_status),
         expect_text: request.expect_text.clone(),
         capture: request.capture.iter().map(|(name, from)| (name.clone(), from.clone())).collect(),
     })
@@ -90,4 +123,21 @@ fn item(
 fn not_base64() -> ProtoError {
     let (what, value) = ("the body", "(base64)".into());
     ProtoError::Invalid { what, value, advice: "write it in base64 with padding (RFC 4648, section 4)" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_status_replaces_the_usual_ones_and_an_accepted_one_joins_them() {
+        let taken = |named, accepted| {
+            let expected = ExpectedStatus::new(named, accepted);
+            [200, 201, 301, 404, 500].into_iter().filter(|status| expected.takes(*status)).collect::<Vec<u16>>()
+        };
+        assert_eq!(taken(None, None), [200, 201, 301]);
+        assert_eq!(taken(Some(200), None), [200]);
+        assert_eq!(taken(Some(404), Some(500)), [404]);
+        assert_eq!(taken(None, Some(404)), [200, 201, 301, 404]);
+    }
 }

@@ -103,7 +103,7 @@ fn logs_of_nginx_and_apache_are_replayed() {
             set["from"].as_str().unwrap().contains("5 POST (it may change things; allow it with --allow POST)"),
             "{set}"
         );
-        assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
+        assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["accept_status"])), (41.0, 404.0), "{name}");
 
         // Three quarters of the GET requests in the log are for /file. The replay uses the frequencies of the log, so
         // three quarters of its requests must be for /file, too.

@@ -123,7 +123,7 @@ fn tls(plan: &TlsPlan) -> String {
 fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     let of = |(at, r): (usize, &run::RequestPlan)| {
         let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
-        let rest = format!("{:?} {:?} {} {:?}", r.class, r.expect_status, r.expect_text, r.capture);
+        let rest = format!("{:?} {:?} {:?} {} {:?}", r.class, r.expect_status, r.accept_status, r.expect_text, r.capture);
         let name = |what: &str| format!("{what} of request {} ({} {})", at + 1, r.method, r.path);
         [
             (name("headers"), format!("{:?}", r.headers)),

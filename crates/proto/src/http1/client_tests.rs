@@ -40,6 +40,10 @@ fn every_response_is_told_with_its_status() {
     assert_eq!(told(None, OK), [(200, Outcome::Expected)]);
     assert_eq!(told(None, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), [(404, Outcome::Unexpected)]);
     assert_eq!(told(Some(503), "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), [(503, Outcome::Expected)]);
+    assert_eq!(told(Some(503), OK), [(200, Outcome::Unexpected)], "a named status is the only right one");
+    let moved = "HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(told(Some(200), moved), [(301, Outcome::Unexpected)]);
+    assert_eq!(told(None, moved), [(301, Outcome::Expected)]);
 }
 
 #[test]

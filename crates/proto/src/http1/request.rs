@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
 
 use crate::ProtoError;
-use crate::items::{self, Item};
+use crate::items::{self, ExpectedStatus, Item};
 use crate::memory::{Capture, captures};
 use crate::template::{Piece, Source, decimal, without_placeholders};
 
@@ -21,18 +21,11 @@ pub(super) struct Request {
     pub(super) is_idempotent: bool,
     /// True if the body of the response must be examined: to find a text, values to capture, or events.
     pub(super) is_examined: bool,
-    pub(super) expect_status: Option<u16>,
+    pub(super) expected: ExpectedStatus,
     /// Text that the response's body must contain.
     pub(super) expect_text: Option<Box<Finder<'static>>>,
     pub(super) filled: Option<Box<RequestTemplate>>,
     pub(super) capture: Box<[Capture]>,
-}
-
-impl Request {
-    /// Returns true if the status counts as success: 2xx, 3xx, or the status that the user expects.
-    pub(super) fn takes(&self, status: u16) -> bool {
-        (200..400).contains(&status) || self.expect_status == Some(status)
-    }
 }
 
 /// A request with placeholders, which are replaced by values each time the request is sent.
@@ -58,7 +51,7 @@ pub(super) fn build(
 fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     check_framing(&item.headers, item.body.as_deref(), source)?;
     let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
-    let Item { method, path, host, headers, body, expect_status, expect_text, capture, .. } = item;
+    let Item { method, path, host, headers, body, expected, expect_text, capture, .. } = item;
     let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
     let sampled: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.clone(), sample(value))).collect();
     check_request(&method, &sample(&path), &host, &sampled)?;
@@ -87,7 +80,7 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
         is_head,
         is_idempotent,
         is_examined,
-        expect_status,
+        expected,
         expect_text,
         capture: capture_later,
     };

@@ -12,7 +12,7 @@ use crate::{Fault, Outcome};
 pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, Outcome) {
     match outcome_of_http(stream.status, stream.length, stream.body, request) {
         Outcome::Failed(fault) => (stream.status, Outcome::Failed(fault)),
-        _ if request.grpc => outcome_of_call(stream, request.expect_status),
+        _ if request.grpc => outcome_of_call(stream, request.expected_call_status),
         outcome => (stream.status, outcome),
     }
 }
@@ -61,7 +61,7 @@ pub(crate) fn outcome_of_captures(outcome: Outcome, request: &Prepared, live: Op
 pub(crate) fn is_refusal(status: u16, request: &Prepared) -> bool {
     match request.grpc {
         true => status != 200,
-        false => !(200..400).contains(&status) && request.expect_status != Some(status),
+        false => !request.expected.takes(status),
     }
 }
 

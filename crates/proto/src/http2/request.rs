@@ -9,7 +9,7 @@ use run::{GrpcPlan, Protocol, RequestSet};
 use super::hpack::{Blocks, FieldCoding, HPACK};
 use super::request_template::RequestTemplate;
 use crate::client::read;
-use crate::items::{self, Item};
+use crate::items::{self, ExpectedStatus, Item};
 use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, grpc_messages, http1};
@@ -30,7 +30,9 @@ pub(crate) struct Prepared {
     pub(crate) is_idempotent: bool,
     /// True if the request's method is safe, so that the request may be sent as early data (RFC 8470, section 4).
     pub(crate) is_safe: bool,
-    pub(crate) expect_status: Option<u16>,
+    pub(crate) expected: ExpectedStatus,
+    /// gRPC status of a call that is right besides 0.
+    pub(crate) expected_call_status: Option<u16>,
     /// Text that the response's body must contain.
     pub(crate) expect_text: Option<Finder<'static>>,
     /// True if the body of the response must be searched for a text or contains events.
@@ -55,7 +57,7 @@ impl Prepared {
     fn new(item: Item, https: bool, source: Option<&Source>, coding: &FieldCoding) -> Result<Self, ProtoError> {
         http1::check_framing(&item.headers, item.body.as_deref(), source)?;
         let user_agent = item.user_agent.filter(|_| !item.has("user-agent"));
-        let Item { method, path, host, headers, body, expect_status, expect_text, capture, .. } = item;
+        let Item { method, path, host, headers, body, expected, expect_text, capture, .. } = item;
         let expect_text = (!expect_text.is_empty()).then(|| Finder::new(&expect_text).into_owned());
         let sample = |text: &str| if source.is_some() { without_placeholders(text) } else { text.to_owned() };
         let sampled: Vec<(String, String)> = headers.iter().map(|(n, value)| (n.clone(), sample(value))).collect();
@@ -86,7 +88,8 @@ impl Prepared {
                 is_head,
                 is_idempotent,
                 is_safe,
-                expect_status,
+                expected,
+                expected_call_status: None,
                 is_examined: expect_text.is_some(),
                 expect_text,
                 grpc,
@@ -105,7 +108,8 @@ impl Prepared {
             is_head,
             is_idempotent,
             is_safe,
-            expect_status,
+            expected,
+            expected_call_status: None,
             expect_text,
             is_examined,
             grpc,
@@ -147,7 +151,7 @@ impl Prepared {
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body, capture) = ((HPACK.blocks)(&all), body.into(), Vec::new());
         let (is_head, is_idempotent, is_safe) = (false, false, false);
-        let (expect_status, expect_text) = (*expect_status, None);
+        let (expected, expected_call_status, expect_text) = (ExpectedStatus::Usual, *expect_status, None);
         let (filled, grpc, is_examined) = (None, true, false);
         Ok(Self {
             blocks,
@@ -156,7 +160,8 @@ impl Prepared {
             is_head,
             is_idempotent,
             is_safe,
-            expect_status,
+            expected,
+            expected_call_status,
             expect_text,
             is_examined,
             grpc,

@@ -95,14 +95,14 @@ fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> 
     let first = path.split(['/', '?']).nth(1).unwrap_or_default();
     let folder = path[1..].contains('/');
     let class = if folder { format!("{method} /{first}/") } else { format!("{method} /{first}") };
-    // If more than half of a request's responses had the same error status, the replay expects this status.
+    // If more than half of a request's responses had the same error status, the replay accepts this status, too.
     let usual = bad.iter().max_by_key(|(status, n)| (**n, **status)).filter(|(_, n)| **n * 2 > made);
     RequestPlan {
         method,
         path,
         class,
         weight: made as f64,
-        expect_status: usual.map(|(s, _)| *s),
+        accept_status: usual.map(|(s, _)| *s),
         ..RequestPlan::default()
     }
 }

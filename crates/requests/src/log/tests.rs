@@ -43,7 +43,7 @@ fn requests_are_counted_and_what_changes_things_is_left_out_unless_allowed() {
     .concat();
     let log = of(text.as_bytes(), &[]).unwrap();
     let said: Vec<_> =
-        log.requests.iter().map(|r| (r.path.as_str(), r.weight, r.class.as_str(), r.expect_status)).collect();
+        log.requests.iter().map(|r| (r.path.as_str(), r.weight, r.class.as_str(), r.accept_status)).collect();
     assert_eq!(said, [("/a?x=1", 2.0, "GET /a", None), ("/shop/b", 1.0, "GET /shop/", Some(404))]);
     assert_eq!(log.times, [(0, 1), (1_000_000, 0), (2_000_000, 0)]);
     let two = of([line(1, "GET /a", 200), line(1, "GET /b", 200), line(2, "GET /a", 200)].concat().as_bytes(), &[]);
@@ -74,7 +74,7 @@ fn a_status_that_no_server_sends_is_not_expected() {
     for status in NEVER_SENT {
         let text = [line(1, "GET /left", *status), line(1, "GET /left", *status), line(1, "GET /a", 404)].concat();
         let log = of(text.as_bytes(), &[]).unwrap();
-        let expected: Vec<Option<u16>> = log.requests.iter().map(|request| request.expect_status).collect();
+        let expected: Vec<Option<u16>> = log.requests.iter().map(|request| request.accept_status).collect();
         let answers = "answers: 4xx 1, none 2 (a status such as 499:";
         assert_eq!(expected, [None, Some(404)]);
         assert!(log.summary.words().iter().any(|said| said.starts_with(answers)), "{:?}", log.summary.words());

@@ -185,9 +185,13 @@ pub struct RequestPlan {
     /// Body in base64, if the body is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
-    /// Status that is expected besides 2xx and 3xx; absent for none.
+    /// The only right status of the answer; absent if 2xx and 3xx are right. Older versions accepted this status besides
+    /// 2xx and 3xx.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
+    /// Status that is right besides 2xx and 3xx, because the server gave it in a log or recording; absent for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_status: Option<u16>,
     /// Text that the body of the response must contain.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub expect_text: String,
@@ -210,6 +214,7 @@ impl Default for RequestPlan {
             body: String::new(),
             body_base64: String::new(),
             expect_status: None,
+            accept_status: None,
             expect_text: String::new(),
             capture: BTreeMap::new(),
         }

@@ -5,9 +5,9 @@ use super::sqlstate::{is_sqlstate, sqlstate_name};
 /// Offset added to gRPC statuses, so that they differ from HTTP statuses.
 pub const GRPC_STATUS: u16 = 1000;
 
-/// Names of the status classes: `1xx` to `5xx` for HTTP, the name of each gRPC status, and `ERROR` for failed SQL
-/// statements.
-pub const STATUS_CLASSES: [&str; 23] = [
+/// Names of the status classes: `1xx` to `5xx` for HTTP, the name of each gRPC status, `ERROR` for failed SQL
+/// statements, and `other` for numbers that HTTP does not define.
+pub const STATUS_CLASSES: [&str; 24] = [
     "1xx",
     "2xx",
     "3xx",
@@ -31,6 +31,7 @@ pub const STATUS_CLASSES: [&str; 23] = [
     "DATA_LOSS",
     "UNAUTHENTICATED",
     "ERROR",
+    "other",
 ];
 
 /// Returns the class of a status as an index into [`STATUS_CLASSES`]. The status is an HTTP status, a gRPC status plus
@@ -39,9 +40,9 @@ pub const fn status_class(status: u16) -> usize {
     match status {
         0..200 => 0,
         200..600 => status as usize / 100 - 1,
-        600..GRPC_STATUS => 4,
+        600..GRPC_STATUS => STATUS_CLASSES.len() - 1,
         _ if status <= GRPC_STATUS + 16 => (status - GRPC_STATUS) as usize + 5,
-        _ if is_sqlstate(status) => STATUS_CLASSES.len() - 1,
+        _ if is_sqlstate(status) => STATUS_CLASSES.len() - 2,
         _ => 7,
     }
 }
@@ -76,7 +77,7 @@ mod tests {
     #[test]
     fn every_status_has_a_class() {
         let class = |status| STATUS_CLASSES[status_class(status)];
-        assert_eq!([100, 200, 404, 599, 999].map(class), ["1xx", "2xx", "4xx", "5xx", "5xx"]);
+        assert_eq!([100, 200, 404, 599, 600, 999].map(class), ["1xx", "2xx", "4xx", "5xx", "other", "other"]);
         assert_eq!(
             [1000, 1005, 1016, 1017, u16::MAX].map(class),
             ["OK", "NOT_FOUND", "UNAUTHENTICATED", "UNKNOWN", "UNKNOWN"]

@@ -61,7 +61,7 @@ impl ClientSession {
         }
         self.status = facts.status;
         self.keep_alive = facts.keep_alive;
-        let is_refusal = self.outstanding().is_some_and(|request| !request.takes(facts.status));
+        let is_refusal = self.outstanding().is_some_and(|request| !request.expected.takes(facts.status));
         self.refusal.begin(is_refusal);
         let no_body = self.outstanding().is_some_and(|request| request.is_head) || matches!(facts.status, 204 | 304);
         self.phase = match facts.framing {
@@ -104,7 +104,7 @@ impl ClientSession {
         };
         progress.completed += 1;
         let wrong = if request.is_examined { self.examiner.end(request, &mut self.live) } else { None };
-        let outcome = match (request.takes(self.status), wrong) {
+        let outcome = match (request.expected.takes(self.status), wrong) {
             (true, Some(fault)) => Outcome::Failed(fault),
             (true, None) => Outcome::Expected,
             (false, _) => Outcome::Unexpected,

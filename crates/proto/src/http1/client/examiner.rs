@@ -40,7 +40,7 @@ impl Examiner {
             live.memory.body(piece.bytes, &request.capture);
         }
         // If the status of an answer is unexpected, its body is not read as a stream of events.
-        if let Some(events) = self.events.as_mut().filter(|_| request.takes(piece.status)) {
+        if let Some(events) = self.events.as_mut().filter(|_| request.expected.takes(piece.status)) {
             self.new_events += events.read(piece.bytes, piece.ends_chunk);
         }
     }

@@ -50,7 +50,7 @@ impl ClientSession {
     /// If the server answered a request of early data with status 425, returns the request, so that it can be sent again.
     pub(super) fn too_early(&mut self, stream: &Stream) -> Option<Request> {
         let request = self.early.take(stream.request)?;
-        let is_expected = self.requests[usize::from(stream.item)].expect_status == Some(TOO_EARLY);
+        let is_expected = self.requests[usize::from(stream.item)].expected.takes(TOO_EARLY);
         if stream.status != TOO_EARLY || is_expected {
             return None;
         }

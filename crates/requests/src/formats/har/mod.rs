@@ -157,7 +157,7 @@ fn found(entry: Entry) -> Result<Found, String> {
         method,
         headers: headers.into_iter().filter(|(name, _)| !is_connection_header(name)).collect(),
         class: entry.kind.or_else(|| entry.response.and_then(mime_kind)).unwrap_or_default(),
-        expect_status: status.and_then(|status| u16::try_from(status).ok()).filter(|s| (400..600).contains(s)),
+        accept_status: status.and_then(|status| u16::try_from(status).ok()).filter(|s| (400..600).contains(s)),
         ..RequestPlan::default()
     };
     request.set_body(&body);

@@ -16,7 +16,7 @@ use crate::url::{self, SplitUrl};
 
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
     name: "toml",
-    help: "[[request]] with name, class, weight, method, path, headers, without-user-agent, body, body-file, expect-status, expect-text, capture; {{places}} are filled",
+    help: "[[request]] with name, class, weight, method, path, headers, without-user-agent, body, body-file, expect-status, accept-status, expect-text, capture; {{places}} are filled",
     matches: |text| {
         let said = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
         let key =
@@ -62,6 +62,7 @@ struct Entry {
     body_file: Option<Spanned<String>>,
     body_base64: Option<Spanned<String>>,
     expect_status: Option<Spanned<u16>>,
+    accept_status: Option<Spanned<u16>>,
     expect_text: String,
     capture: BTreeMap<String, Spanned<String>>,
 }
@@ -102,13 +103,8 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     };
     let span = entry.weight.as_ref().map_or(at, |weight| weight.span().start);
     checked_weight(request.weight).map_err(|why| (span, why))?;
-    if let Some(status) = entry.expect_status {
-        let code = *status.get_ref();
-        if !(200..600).contains(&code) {
-            return Err((status.span().start, format!("{code} is not a status of an answer: give 200 to 599")));
-        }
-        request.expect_status = Some(code);
-    }
+    request.expect_status = status(entry.expect_status)?;
+    request.accept_status = status(entry.accept_status)?;
     let bodies = [!request.body.is_empty(), entry.body_file.is_some(), entry.body_base64.is_some()];
     if bodies.into_iter().filter(|given| *given).count() > 1 {
         return Err((at, "a request has one of body, body-file and body-base64".into()));
@@ -126,6 +122,15 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     }
     request.method = entry.method.unwrap_or_else(|| if request.has_body() { "POST".into() } else { "GET".into() });
     Ok(Found::new(request, url))
+}
+
+/// Checks a status that an answer may have.
+fn status(given: Option<Spanned<u16>>) -> Result<Option<u16>, (usize, String)> {
+    let Some(given) = given else { return Ok(None) };
+    match *given.get_ref() {
+        code @ 200..600 => Ok(Some(code)),
+        code => Err((given.span().start, format!("{code} is not a status of an answer: give 200 to 599"))),
+    }
 }
 
 /// Checks the source of each value that is captured from responses: a JSON pointer or a header.
@@ -203,8 +208,10 @@ pub fn to_toml(set: &RequestSet) -> String {
             let each: Vec<(String, String)> = request.capture.clone().into_iter().collect();
             line("capture", headers(&each, quoted));
         }
-        if let Some(status) = request.expect_status {
-            line("expect-status", status.to_string());
+        for (key, status) in [("expect-status", request.expect_status), ("accept-status", request.accept_status)] {
+            if let Some(status) = status {
+                line(key, status.to_string());
+            }
         }
         out.push('\n');
     }
@@ -253,6 +260,7 @@ mod tests {
             path: "/a/{{random 1 9}}?b='c'&d={{x}}".into(),
             headers: vec![("X-Y".into(), "a\\b".into())],
             expect_status: Some(404),
+            accept_status: Some(410),
             expect_text: "it's\n\"".into(),
             without_user_agent: true,
             body: "\r\na\rb\r\n\u{1}'''\\ \u{feff}".into(),
@@ -288,6 +296,7 @@ mod tests {
             ),
             ("[[request]]\npath = \"/\"\nweight = -3\n", "mix.toml: line 3, column 10: a weight of -3"),
             ("[[request]]\npath = \"/\"\nexpect-status = 99\n", "line 3, column 17: 99 is not a status"),
+            ("[[request]]\npath = \"/\"\naccept-status = 99\n", "line 3, column 17: 99 is not a status"),
             ("[[request]]\nname = \"x\"\n", "line 1, column 1: a request has no path"),
             (
                 "[[request]]\npath = \"/\"\nheaders = [\"X-A: 1\"]\n",
