@@ -237,7 +237,7 @@ impl Core {
     pub(super) fn closed_while_idle<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.server_ended(ops.now(), conn);
         let idle_ns = ops.now().saturating_sub(self.conns[conn as usize].quiet_ns);
-        self.record.closed_while_idle(idle_ns);
+        self.record.closed_while_idle(idle_ns, self.conns[conn as usize].made);
         let due_ns = self.think_end(conn);
         self.open_forget_idle(conn);
         self.ended_thinking(ops, conn, due_ns);

@@ -158,6 +158,18 @@ fn resets_by_a_late_unannounced_close_are_keep_alive_races() {
     assert_eq!((t.resent, t.sent), (t.keep_alive_races, t.completed + failed), "{t:?}");
 }
 
+/// The server closes each connection some milliseconds after its seventh answer. In an open loop, a connection is idle
+/// before most requests, so many closes meet an idle connection, and others a request.
+#[test]
+fn closes_after_equal_numbers_of_answers_are_races_in_an_open_loop_too() {
+    let silent_close = SilentClose::Later(3_000_000);
+    let late = SimServer { closes_after: 7, closes_silently: true, silent_close, ..server() };
+    let intensity = Intensity::Open { rate: 200.0, arrival: run::Arrival::Constant, max_connections: 16, pipeline: 1 };
+    let t = run(&LoadPlan { intensity, duration_s: 30.0, ..plan(1, 1, 0.0) }, &late).total;
+    assert!(t.closed_by_server > 100 && t.keep_alive_races > 20, "{t:?}");
+    assert!(t.error_count() <= 2 && t.completed + t.error_count() == t.due, "{t:?}");
+}
+
 /// The server reads the eleventh request of each connection, and then fails. A request that the failing server has read
 /// is no keep-alive race, although each connection had the same number of answers.
 #[test]

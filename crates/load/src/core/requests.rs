@@ -294,7 +294,7 @@ impl Core {
             if matches!(c.state, State::Idle | State::Thinking) && ended == 0 {
                 let idle_ns = ops.now().saturating_sub(c.quiet_ns);
                 self.server_ended(ops.now(), conn);
-                self.record.closed_while_idle(idle_ns);
+                self.record.closed_while_idle(idle_ns, self.conns[conn as usize].made);
                 let session = self.sessions.session(conn as usize);
                 self.record.keep_reason(ops.now(), ErrorKind::KeepAliveRace, || session.close_words());
             }

@@ -125,14 +125,19 @@ impl Core {
     /// Returns the number of answers on a connection whose requests in flight left right after an answer. Returns
     /// `None` if the connection had been idle before the requests in flight, or had no answer.
     fn answers_before(&self, conn: u32) -> Option<u64> {
+        self.answers(conn).filter(|_| self.conns[conn as usize].idle_ns == 0)
+    }
+
+    /// Returns the number of answers on a connection. Returns `None` if the connection had no answer.
+    fn answers(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
-        (c.idle_ns == 0 && c.has_answers()).then(|| c.made - u64::from(c.in_flight))
+        c.has_answers().then(|| c.made - u64::from(c.in_flight))
     }
 
     /// Returns true if a connection ended after the number of answers after which the server always closes. The server
     /// may have received the requests in flight before it closed, but its close does not depend on them.
     fn is_after_last_answer(&self, conn: u32) -> bool {
-        self.answers_before(conn).is_some_and(|answers| self.record.closes_after_answers(answers))
+        self.answers(conn).is_some_and(|answers| self.record.closes_after_answers(answers))
     }
 
     /// Returns true if the server sent answers on the connection, and then closed it before it received a byte of the

@@ -11,9 +11,12 @@ use crate::early_races::Race;
 const IDLE_MARGIN: f64 = 0.1;
 
 impl Record {
-    /// Records that the server closed a connection that had been idle for `idle_ns`.
-    pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
+    /// Records that the server closed a connection that had been idle for `idle_ns`, after `answers` answers.
+    pub(crate) fn closed_while_idle(&mut self, idle_ns: u64, answers: u64) {
         self.counts.closed_by_server += 1;
+        if answers > 0 {
+            self.answers_before_idle_close.add(answers);
+        }
         self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
     }
 
@@ -35,9 +38,10 @@ impl Record {
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
     }
 
-    /// Returns true if the server has always closed connections right after this number of answers.
+    /// Returns true if the server has always closed connections after this number of answers: those that it closed
+    /// right after an answer, or those that it closed while they were idle.
     pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
-        self.answers_before_close.is(answers)
+        self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }
 
     /// Returns the number of connections that the server closed while they were idle, or without reading their

@@ -110,6 +110,8 @@ pub(crate) struct Record {
     /// Number of connections that the server closed without reading the requests in flight on them.
     pub(crate) unread_closes: u64,
     answers_before_close: AnswersBeforeClose,
+    /// Number of answers on connections that the server closed while they were idle.
+    answers_before_idle_close: AnswersBeforeClose,
     server_ends: ServerEnds,
     first_failures: FirstFailures,
     /// Records for each request class. Empty if the load plan has only one request class.
@@ -172,6 +174,7 @@ impl Record {
             shortest_idle_ns: None,
             unread_closes: 0,
             answers_before_close: AnswersBeforeClose::default(),
+            answers_before_idle_close: AnswersBeforeClose::default(),
             server_ends: ServerEnds::default(),
             first_failures: FirstFailures::default(),
             has_details: !classes.is_empty() || keeps.addresses > 1,
