@@ -18,6 +18,7 @@ pub mod http2;
 pub mod http3;
 mod items;
 mod json_pointer;
+mod late_requests;
 pub mod memcached;
 mod memory;
 mod mix;

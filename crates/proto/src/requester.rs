@@ -141,6 +141,11 @@ pub trait Requester {
         }
     }
 
+    /// Calls `sent` with the ID of each request that had to wait for a free stream (HTTP/2, HTTP/3), and whose headers
+    /// are now ready to be sent. The caller calls this method after each send. Requests that are still waiting then are
+    /// reported by a later call.
+    fn each_late_request(&mut self, _sent: &mut dyn FnMut(u16)) {}
+
     /// Tells the session the index of the server address to which the connection is opened.
     fn aim(&mut self, _address: u16) {}
 

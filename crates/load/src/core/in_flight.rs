@@ -130,6 +130,13 @@ impl InFlight {
         Some(*begun)
     }
 
+    /// Stores the time at which a request was sent, if the request had to wait for a stream after its start.
+    pub(super) fn sent(&mut self, conn: u32, id: u16, now: u64) {
+        if let Some(id) = self.id_in_flight(conn, Which::Id(id)) {
+            self.slot_mut(conn, id).begun.start.sent_ns = now;
+        }
+    }
+
     /// Returns the ID of the request that `which` means, or `None` if that request is not in flight.
     fn id_in_flight(&mut self, conn: u32, which: Which) -> Option<u16> {
         let list = self.lists[conn as usize];

@@ -99,6 +99,8 @@ pub(crate) struct Core {
     listen_ns: u64,
     /// Time of the last answer.
     answered_ns: u64,
+    /// True if requests may wait for a free stream on their connection.
+    waits_for_streams: bool,
     ports_ran_out: bool,
     fds_ran_out: bool,
     handed_over: u64,
@@ -115,7 +117,9 @@ impl Core {
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = capacity > 0 && !sessions.session(0).ready();
         let is_timed = capacity > 0 && sessions.session(0).is_timed();
-        let service = has_due_times(&task.intensity) || task.new_connections;
+        let by_id = capacity > 0 && !sessions.session(0).matches_answers_by_order();
+        let waits_for_streams = depth > 1 && by_id;
+        let service = has_due_times(&task.intensity) || task.new_connections || waits_for_streams;
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
         // Requests of a sequence may need values that earlier requests on the same connection captured. Requests of a
@@ -164,6 +168,7 @@ impl Core {
             drain_end_ns: u64::MAX,
             listen_ns: 0,
             answered_ns: 0,
+            waits_for_streams,
             ports_ran_out: false,
             fds_ran_out: false,
             handed_over: 0,
@@ -265,6 +270,8 @@ mod ends_tests;
 mod first_byte_tests;
 #[cfg(test)]
 mod session_tests;
+#[cfg(test)]
+mod stream_limit_tests;
 #[cfg(test)]
 mod stream_tests;
 #[cfg(test)]

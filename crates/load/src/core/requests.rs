@@ -128,6 +128,10 @@ impl Core {
             }
         }
         let is_sent = !c.pending;
+        if self.waits_for_streams {
+            let (requests, now) = (&mut self.requests, ops.now());
+            session.each_late_request(&mut |id| requests.sent(conn, id, now));
+        }
         self.arm_session(conn);
         let c = &mut self.conns[conn as usize];
         if is_sent && c.unsent > 0 {

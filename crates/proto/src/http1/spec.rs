@@ -40,7 +40,12 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
             )
         },
         Flag { requires: Some("body"), ..flag("body-type", "TYPE", BODY_TYPE, FlagValue::Text(set_body_type)) },
-        flag("expect-status", "CODE", "The only right status of an answer [default: 2xx or 3xx]", FlagValue::Number(set_status)),
+        flag(
+            "expect-status",
+            "CODE",
+            "The only right status of an answer [default: 2xx or 3xx]",
+            FlagValue::Number(set_status),
+        ),
     ],
     complete,
     takes: |other| other.http().is_some(),

@@ -166,6 +166,10 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.each_begun_answer(begun);
     }
 
+    fn each_late_request(&mut self, sent: &mut dyn FnMut(u16)) {
+        self.within.each_late_request(sent);
+    }
+
     fn leave(&mut self) {
         if self.ready {
             self.within.leave();

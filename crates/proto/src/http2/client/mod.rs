@@ -27,6 +27,7 @@ use super::request::Prepared;
 use super::request_template::TemplateState;
 use super::response_headers::ResponseHeaders;
 use super::stream::Streams;
+use crate::late_requests::LateRequests;
 use crate::outbox::SendBuffer;
 use crate::template::SharedPlan;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester, Which};
@@ -141,6 +142,8 @@ pub struct ClientSession {
     streams: Streams,
     /// Requests that wait for a free stream.
     waiting: VecDeque<Request>,
+    /// Requests that waited for a free stream.
+    late: LateRequests,
     next_stream: u32,
     sending: Sending,
     received: Received,
@@ -184,6 +187,7 @@ impl ClientSession {
             header_block: HeaderBlock::default(),
             streams: Streams::default(),
             waiting: VecDeque::new(),
+            late: LateRequests::default(),
             next_stream: 1,
             sending: Sending::default(),
             received: Received::default(),
@@ -288,6 +292,10 @@ impl Requester for ClientSession {
         }
     }
 
+    fn each_late_request(&mut self, sent: &mut dyn FnMut(u16)) {
+        self.late.take(self.waiting.len(), sent);
+    }
+
     fn begin(&mut self, request: Request) {
         self.waiting.push_back(request);
     }
@@ -331,6 +339,7 @@ impl Requester for ClientSession {
         (self.next_stream, self.max_streams) = (1, u32::MAX);
         self.streams.clear();
         self.waiting.clear();
+        self.late.clear();
         self.live.iter_mut().for_each(|live| live.clear());
         (self.sending, self.received) = (Sending::default(), Received::default());
         (self.settled, self.table, self.leaving, self.ended_by_server) = (false, Table::Empty, false, None);

@@ -46,6 +46,7 @@ impl ClientSession {
 
     fn open_stream(&mut self) {
         let Some(Request { id, item, trace }) = self.waiting.pop_front() else { return };
+        self.late.opened(id);
         let number = self.next_stream;
         self.next_stream += 2;
         let Prepared { blocks, body, filled, expect_text, .. } = &self.requests[usize::from(item)];

@@ -110,6 +110,28 @@ fn pings_are_answered_and_a_flood_is_refused() {
 }
 
 #[test]
+fn a_request_that_waited_for_a_stream_is_told_when_it_gets_one() {
+    let late = |session: &mut ClientSession| {
+        let mut ids: Vec<u16> = Vec::new();
+        session.each_late_request(&mut |id| ids.push(id));
+        ids
+    };
+    let mut session = settled(&[(3, 1)]);
+    assert_eq!(
+        (begin(&mut session, 3), late(&mut session)),
+        (vec![1], Vec::<u16>::new()),
+        "the first one had not to wait"
+    );
+    for (stream, id) in [(1, 1), (3, 2)] {
+        receive(&mut session, &answer(stream, OK, 10)).0.unwrap();
+        sent(&mut session);
+        assert_eq!(late(&mut session), [id]);
+    }
+    session.reset();
+    assert_eq!(late(&mut session), Vec::<u16>::new());
+}
+
+#[test]
 fn requests_accepted_before_a_goaway_are_completed() {
     let mut session = settled(&[]);
     assert_eq!(begin(&mut session, 3), [1, 3, 5]);

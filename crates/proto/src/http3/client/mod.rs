@@ -32,6 +32,7 @@ use crate::http2::client::refusals::Refusals;
 use crate::http2::request::Prepared;
 use crate::http2::request_template::TemplateState;
 use crate::http2::response_headers::ResponseHeaders;
+use crate::late_requests::LateRequests;
 use crate::quic::{ClientSetup, Link, instant};
 use crate::{Done, EarlyData, Fault, Progress, Request, Requester, Which};
 
@@ -62,6 +63,8 @@ pub struct ClientSession {
     streams: Vec<Stream>,
     /// Requests that wait for a free stream.
     waiting: VecDeque<Request>,
+    /// Requests that waited for a free stream.
+    late: LateRequests,
     /// Buffer for the frames of one request.
     scratch: Vec<u8>,
     /// The server's words in answers with an unexpected status.
@@ -101,6 +104,7 @@ impl ClientSession {
             last_block: Vec::new(),
             streams: Vec::new(),
             waiting: VecDeque::new(),
+            late: LateRequests::default(),
             scratch: Vec::new(),
             refusals: Refusals::default(),
             ended_by_server: None,
@@ -289,6 +293,10 @@ impl Requester for ClientSession {
         }
     }
 
+    fn each_late_request(&mut self, sent: &mut dyn FnMut(u16)) {
+        self.late.take(self.waiting.len(), sent);
+    }
+
     fn begin(&mut self, request: Request) {
         self.waiting.push_back(request);
         self.stale = true;
@@ -330,6 +338,7 @@ impl Requester for ClientSession {
         self.last_block.clear();
         self.streams.clear();
         self.waiting.clear();
+        self.late.clear();
         self.live.iter_mut().for_each(|live| live.clear());
         (self.ended_by_server, self.stopped_by_server, self.has_begun_answers) = (None, None, false);
         self.refusals.clear();

@@ -21,6 +21,7 @@ impl ClientSession {
             let Some(link) = &mut self.link else { return };
             let Some(id) = link.connection.streams().open(Dir::Bi) else { return };
             if let Some(request) = self.waiting.pop_front() {
+                self.late.opened(request.id);
                 self.send_head(id, request);
             }
         }
