@@ -90,7 +90,7 @@ pub use plan::load::{Io, LoadPlan};
 pub use plan::protocol::{HttpPlan, Protocol};
 pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
-    RequestSet, STATEMENT_METHOD, from_base64, to_base64,
+    RequestSet, STATEMENT_METHOD, from_base64, round_of, to_base64,
 };
 pub use plan::reroute::{ConnectTo, FixedAddresses};
 pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan, TimeLimits, WINDOW_GROWTH};

@@ -55,7 +55,8 @@ struct Given {
     /// cycle: in order, repeated; unique: each row at most once (with --rate); random: any row [default: cycle]
     #[arg(long, value_name = "ORDER", value_parser = data_order, requires = "data", help_heading = "Requests")]
     data_order: Option<DataOrder>,
-    /// weighted: random by weight; sequence: in file order on each connection; shuffle: a new order in each round
+    /// weighted: random by weight; sequence: in file order on each connection; shuffle: a new order in each round;
+    /// in a sequence or round, a request of weight 3 comes three times, and one of weight 0 never
     #[arg(long, value_name = "ORDER", value_parser = order, help_heading = "Requests")]
     order: Option<RequestOrder>,
 }

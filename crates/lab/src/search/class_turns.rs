@@ -35,8 +35,8 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     };
     let (names, class_of) = set.classes();
     let mut weights: Vec<(f64, String)> = names.into_iter().map(|name| (0.0, name)).collect();
-    let drawn = |at: usize| if set.order == RequestOrder::Shuffle { 1.0 } else { set.requests[at].weight };
-    class_of.iter().enumerate().for_each(|(at, class)| weights[usize::from(*class)].0 += drawn(at).max(0.0));
+    let add = |(at, class): (usize, &u16)| weights[usize::from(*class)].0 += set.requests[at].weight.max(0.0);
+    class_of.iter().enumerate().for_each(add);
     weights.retain(|(weight, _)| *weight > 0.0);
     weights.sort_by(|a, b| b.0.total_cmp(&a.0));
     let most = (seconds / (MIN_WINDOW_S * ROUNDS as f64)).floor() as usize;
@@ -44,14 +44,10 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
 }
 
 /// Returns the set with changed weights: half of all requests come from one class, and the other half from all classes
-/// in the original proportions. If `raised` is `None`, all proportions stay the same. If the order of the set ignores
-/// weights, the weights count as equal.
+/// in the original proportions. If `raised` is `None`, all proportions stay the same.
 fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     let (names, class_of) = set.classes();
     let mut changed = set.clone();
-    if set.order == RequestOrder::Shuffle {
-        changed.requests.iter_mut().for_each(|request| request.weight = 1.0);
-    }
     changed.order = RequestOrder::Weighted;
     let place = raised.and_then(|raised| names.iter().position(|name| name == raised));
     let mine: Vec<bool> = class_of.iter().map(|class| place == Some(usize::from(*class))).collect();
@@ -116,7 +112,7 @@ mod tests {
         assert_eq!(with_raised(&mix, None), mix);
         assert_eq!(with_raised(&mix, Some("unknown")), mix);
         let shuffled = with_raised(&set(&[("a", 6.0), ("b", 3.0)], RequestOrder::Shuffle), Some("b"));
-        assert_eq!((shares(&shuffled), shuffled.order), (vec![25.0, 75.0], RequestOrder::Weighted));
+        assert_eq!((shares(&shuffled), shuffled.order), (vec![33.0, 67.0], RequestOrder::Weighted));
     }
 
     #[test]

@@ -19,28 +19,28 @@ pub(super) struct Mix {
 enum Selection {
     One,
     Weighted(Alias),
-    /// Each connection sends the requests in the order of the set, again and again. The value is the number of requests
-    /// in the set.
-    Sequence(u16),
+    /// Each connection sends the requests in the order of the set, again and again. The value has the indexes of the
+    /// requests in one round: each request as often as its weight says.
+    Sequence(Box<[u16]>),
     /// Indexes of requests in the order of a recording, and the position of the next index to use. After the last index
     /// of the recording, the first index follows.
     Recorded(Box<[u16]>, usize),
-    /// Requests in random order. Each round has all requests in a new order. The second value is the number of requests
-    /// that the current round has already taken from the shuffled list.
+    /// Requests in random order. Each round has all requests, as often as their weights say, in a new order. The second
+    /// value is the number of requests that the current round has already taken from the shuffled list.
     Shuffle(Box<[u16]>, usize),
 }
 
 impl Mix {
-    /// Prepares the choice among the requests of `mix`. If the order is by weight, requests are drawn at random, and a
-    /// request without a positive weight is never drawn. If no weight is positive, only the first request is used.
+    /// Prepares the choice among the requests of `mix`. If the order is by weight, requests are drawn at random. A
+    /// request without a positive weight is never sent. If no weight is positive, only the first request is used.
     pub(super) fn new(mix: &proto::Mix) -> Self {
         let (classes, weights) = (&*mix.classes, &mix.weights[..mix.weights.len().min(usize::from(u16::MAX))]);
         let made = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
         let next = match mix.order {
             _ if weights.len() < 2 || weights.iter().all(|weight| made(weight) == 0.0) => Selection::One,
             RequestOrder::Weighted => Selection::Weighted(Alias::new(&weights.iter().map(made).collect::<Vec<_>>())),
-            RequestOrder::Sequence => Selection::Sequence(weights.len() as u16),
-            RequestOrder::Shuffle => Selection::Shuffle((0..weights.len() as u16).collect(), usize::MAX),
+            RequestOrder::Sequence => Selection::Sequence(round(weights)),
+            RequestOrder::Shuffle => Selection::Shuffle(round(weights), usize::MAX),
         };
         let count = match (&next, classes.iter().max()) {
             (Selection::One, _) => 1,
@@ -72,7 +72,7 @@ impl Mix {
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {
             Selection::One => 0,
-            Selection::Sequence(of) => (made % u64::from(*of)) as u16,
+            Selection::Sequence(round) => round[(made % round.len() as u64) as usize],
             drawn => self.ahead.take().unwrap_or_else(|| drawn.draw(rng)),
         }
     }
@@ -85,6 +85,13 @@ impl Mix {
         }
         item
     }
+}
+
+/// Returns the indexes of the requests in one round. The plan was checked before the load, so the weights have a ratio
+/// of whole numbers; otherwise each request with a positive weight comes once.
+fn round(weights: &[f64]) -> Box<[u16]> {
+    let once = || (0..=u16::MAX).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(item, _)| item).collect();
+    run::round_of(weights).unwrap_or_else(once).into()
 }
 
 impl Selection {
@@ -150,6 +157,12 @@ mod tests {
         let mut sequence = mix_of(&[1.0; 3], &[0, 1, 0], RequestOrder::Sequence);
         assert_eq!([0, 1, 2, 3, 7].map(|made| sequence.next(&mut rng, made)), [0, 1, 2, 0, 1]);
         assert_eq!((sequence.classes(), sequence.class(2)), (2, 0));
+        let mut weighted = mix_of(&[3.0, 0.0, 1.0], &[], RequestOrder::Sequence);
+        assert_eq!([0, 1, 2, 3, 4].map(|made| weighted.next(&mut rng, made)), [0, 0, 0, 2, 0]);
+        let mut weighted = mix_of(&[0.5, 0.0, 1.5], &[], RequestOrder::Shuffle);
+        let mut round: Vec<u16> = (0..4).map(|_| weighted.next(&mut rng, 0)).collect();
+        round.sort_unstable();
+        assert_eq!(round, [0, 2, 2, 2]);
         let mut shuffle = mix_of(&[1.0; 5], &[], RequestOrder::Shuffle);
         let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..5).map(|_| shuffle.next(&mut rng, 0)).collect()).collect();
         for round in &rounds {

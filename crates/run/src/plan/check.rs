@@ -215,7 +215,11 @@ fn check_intensity(intensity: &Intensity) -> Result<(), PlanError> {
             check_count("connections", *connections)?;
             check_pipeline(*pipeline)
         }
-        Intensity::Open { rate, pipeline, .. } => check_rate(*rate).and_then(|()| check_pipeline(*pipeline)),
+        Intensity::Open { rate, pipeline, max_connections, .. } => {
+            check_rate(*rate)?;
+            check_count("max_connections", *max_connections)?;
+            check_pipeline(*pipeline)
+        }
         Intensity::SClients { descriptors, connect_timeout_ms, think, pace } => {
             pace.as_ref().map_or(Ok(()), |pace| check_rate(pace.rate))?;
             let either = "leave it out: S-Clients follow either think times or an arrival process";
@@ -333,9 +337,19 @@ fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
     if let Some(bad) = bad {
         return out_of_range("the weight of a request", bad.weight.to_string(), "give 0 or more, such as 3");
     }
-    match set.requests.iter().any(|r| r.weight > 0.0) {
+    if !set.requests.iter().any(|r| r.weight > 0.0) {
+        return out_of_range("every weight", "0".into(), "give at least one request a weight above 0");
+    }
+    let weights: Vec<f64> = set.requests.iter().map(|r| r.weight).collect();
+    let is_weighted = set.order == RequestOrder::Weighted || set.recorded.is_some();
+    match is_weighted || crate::plan::requests::round_of(&weights).is_some() {
         true => Ok(()),
-        false => out_of_range("every weight", "0".into(), "give at least one request a weight above 0"),
+        false => out_of_range(
+            "load.requests.order",
+            "a sequence or a shuffle".into(),
+            "each round sends a request as often as its weight says: give small whole numbers as weights, or leave --order \
+             out",
+        ),
     }
 }
 
@@ -343,6 +357,30 @@ fn check_requests(set: &RequestSet) -> Result<(), PlanError> {
 mod tests {
     use super::*;
     use crate::RequestPlan;
+
+    #[test]
+    fn a_pool_has_at_least_one_connection() {
+        let arrival = crate::Arrival::default();
+        let intensity = Intensity::Open { rate: 100.0, arrival, max_connections: 0, pipeline: 1 };
+        let error = LoadPlan { intensity, ..LoadPlan::default() }.check().unwrap_err().to_string();
+        assert!(error.starts_with("--max-connections is 0"), "{error}");
+    }
+
+    #[test]
+    fn an_order_in_rounds_needs_whole_weights() {
+        let check = |weights: &[f64], order| {
+            let of = |weight: &f64| RequestPlan { weight: *weight, ..RequestPlan::default() };
+            let set = RequestSet { requests: weights.iter().map(of).collect(), order, ..RequestSet::default() };
+            check_requests(&set).map_err(|error| error.to_string())
+        };
+        for order in [RequestOrder::Sequence, RequestOrder::Shuffle] {
+            assert!(check(&[3.0, 1.0, 0.0], order).is_ok() && check(&[0.5, 0.25], order).is_ok());
+            let error = check(&[1.5, 1.0], order).unwrap_err();
+            assert!(error.contains("leave --order") && error.contains("whole numbers"), "{error}");
+            assert!(check(&[1e12, 1.0], order).is_err(), "a round would be too long");
+        }
+        assert!(check(&[1.5, 1.0], RequestOrder::Weighted).is_ok());
+    }
 
     #[test]
     fn stages_of_a_file_say_the_rate_and_the_length() {
