@@ -86,29 +86,30 @@ pub(crate) fn still_open(trial: &Trial) -> u64 {
 /// an answer. Returns `None` without a request. Unanswered requests are counted over the whole trial, not only in the
 /// measured window.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
-    failed_of(&trial.measured.tally, unanswered(trial))
+    failed_of(trial, &trial.measured.tally)
 }
 
 /// Returns the failed share, 0 to 1, of all requests of a trial, from its first connect to the end of the drain.
 pub(crate) fn failed_share_of_all(trial: &Trial) -> Option<f64> {
-    failed_of(&trial.tally, unanswered(trial))
+    failed_of(trial, &trial.tally)
 }
 
 /// Returns the number of measured requests that failed, and the number of all measured requests.
 pub(crate) fn failed_and_all(trial: &Trial) -> (f64, f64) {
-    counted(&trial.measured.tally, unanswered(trial))
+    counted(trial, &trial.measured.tally)
 }
 
-fn failed_of(t: &Tally, unanswered: f64) -> Option<f64> {
-    let (failed, all) = counted(t, unanswered);
+fn failed_of(trial: &Trial, t: &Tally) -> Option<f64> {
+    let (failed, all) = counted(trial, t);
     ratio(failed, all).map(|s| s.clamp(0.0, 1.0))
 }
 
-fn counted(t: &Tally, unanswered: f64) -> (f64, f64) {
-    let errors = t.error_count() as f64;
-    let failed = errors + t.unexpected_status as f64 + unanswered;
-    let connects = t.attempted.saturating_sub(t.connected) as f64;
-    (failed, (t.completed as f64 + errors + unanswered).max(connects.min(failed)))
+/// Returns the number of failed requests and the number of all requests in a tally of a trial. Requests without an
+/// answer, and requests that were never sent because connects failed, are counted over the whole trial.
+fn counted(trial: &Trial, t: &Tally) -> (f64, f64) {
+    let without_answer = trial.failures(t) as f64 + unanswered(trial) + trial.never_sent() as f64;
+    let failed = without_answer + t.unexpected_status as f64;
+    (failed, t.completed as f64 + without_answer)
 }
 
 /// Returns the bytes per second of good answers of a trial whose requests have a known size.
@@ -159,6 +160,32 @@ mod tests {
         trial.measured.tally.completed = completed;
         trial.tally.unanswered = unanswered;
         trial
+    }
+
+    /// A server closed its listener after 20 requests, and went on to answer on the open connections.
+    #[test]
+    fn refused_connects_are_no_failed_requests_if_other_connections_carry_these() {
+        use run::{Arrival, ErrorKind};
+        let mut refused = trial(350, 0);
+        refused.intensity =
+            Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 64, pipeline: 1 };
+        let counts = Tally { attempted: 34, connected: 8, due: 350, sent: 350, completed: 350, ..Tally::default() };
+        (refused.tally, refused.measured.tally) = (counts.clone(), counts);
+        for tally in [&mut refused.tally, &mut refused.measured.tally] {
+            tally.errors.0.insert(ErrorKind::ConnectRefused, 26);
+        }
+        assert_eq!((failed_share(&refused), failed_share_of_all(&refused)), (Some(0.0), Some(0.0)));
+        // The server no longer accepts enough connections, so requests stay unsent.
+        refused.tally.due = 700;
+        assert_eq!(failed_share(&refused), Some(0.5));
+        // In a closed loop, each client needs a connection of its own.
+        let closed = Trial { intensity: Intensity::default(), ..refused.clone() };
+        assert!((failed_share(&closed).unwrap() - 26.0 / 376.0).abs() < 1e-9);
+        // Nothing was answered at all: the server is down.
+        for tally in [&mut refused.tally, &mut refused.measured.tally] {
+            (tally.connected, tally.sent, tally.completed) = (0, 0, 0);
+        }
+        assert_eq!(failed_share(&refused), Some(1.0));
     }
 
     #[test]

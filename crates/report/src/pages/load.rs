@@ -1,7 +1,7 @@
 //! Result of `loadline load`: the main figures of a load that the user chose. The page of a single load shows no
 //! capacity, because loadline tried no other load.
 
-use run::{Breach, BreachKind, Intensity, Objective, Outcome, Run, SummaryFigure, Trial};
+use run::{Breach, BreachKind, Intensity, Objective, Outcome, Run, SummaryFigure, Tally, Trial};
 
 use super::answered::{asked, of_load, single};
 use super::times::percentiles;
@@ -35,13 +35,14 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.is_none().then(|| completed(run, trial, outcome));
     let lines = [rate, Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
+    let lines = lines.into_iter().chain([stream_limit(trial)]);
     // The answer section usually contains advice. The section contains no advice if the cause is unknown, the server
     // was observed, requests succeeded, and the limit on errors was met. In this case, `end_of_answer` recommends a
     // command instead.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
-    blocks.push(Block::Answer(lines.into_iter().chain(verdict).flatten().collect()));
+    blocks.push(Block::Answer(lines.chain(verdict).flatten().collect()));
     Some(blocks)
 }
 
@@ -145,7 +146,12 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     let rates = &trial.rates;
     let good = outcome.good_rate.filter(|_| trial.measured.tally.unexpected_status > 0);
     let good = good.map_or_else(String::new, |good| format!("; good answers: {}/s", number(good)));
-    let in_flight = format!("{} in flight{good}", number(rates.concurrency));
+    let in_flight = match waiting_for_streams(trial) {
+        Some((in_flight, waiting)) => {
+            format!("{} in flight and {} more waiting for a stream{good}", number(in_flight), number(waiting))
+        }
+        None => format!("{} in flight{good}", number(rates.concurrency)),
+    };
     let closed = matches!(trial.intensity, Intensity::Closed { .. });
     let detail = match closed {
         true => format!("with {in_flight}"),
@@ -156,6 +162,27 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
         ),
     };
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
+}
+
+/// Returns the mean number of requests in flight at the server, and of those that waited in the generator for a stream
+/// (HTTP/2, HTTP/3). Returns `None` if the server's limit of streams made no request of a closed loop wait.
+fn waiting_for_streams(trial: &Trial) -> Option<(f64, f64)> {
+    let Intensity::Closed { connections, pipeline, .. } = trial.intensity else { return None };
+    let limit = trial.stream_limit.filter(|limit| *limit < pipeline)?;
+    let (concurrency, most) = (trial.rates.concurrency, f64::from(connections) * f64::from(limit));
+    (concurrency > most).then_some((most, concurrency - most))
+}
+
+/// Returns the line about a server that allows fewer streams on a connection than the load asks for.
+fn stream_limit(trial: &Trial) -> Option<AnswerLine> {
+    let asked = trial.intensity.pipeline();
+    let limit = trial.stream_limit.filter(|limit| *limit < asked)?;
+    let told = format!(
+        "the server allows {} at once on a connection, fewer than --streams {asked}: further ones wait in the generator; \
+         service times begin when a request leaves",
+        counted(f64::from(limit), "request")
+    );
+    Some(AnswerLine::new("Note", "", told))
 }
 
 /// Returns the line with percentiles of the response time. The line also names the moment at which response times
@@ -177,6 +204,7 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
         (true, false) => "from the intended start",
         (true, true) => "from the intended start, with the connect",
         (false, true) => "from the connect",
+        (false, false) if waiting_for_streams(trial).is_some() => "with the wait for a stream",
         (false, false) => "from the send",
     };
     use SummaryFigure::{Max, P50, P90, P99, P999};
@@ -218,9 +246,10 @@ fn acts(run: &Run, trial: &Trial) -> Option<AnswerLine> {
 /// the whole load.
 fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
-    let unanswered = tally.error_count().saturating_add(tally.unanswered);
+    let never_sent = trial.never_sent();
+    let unanswered = trial.failures(tally).saturating_add(tally.unanswered).saturating_add(never_sent);
     let (bad, all) = (unanswered.saturating_add(tally.unexpected_status), unanswered.saturating_add(tally.completed));
-    let failures = Some(super::trials::failures(tally)).filter(|text| !text.is_empty());
+    let failures = Some(failures(trial)).filter(|text| !text.is_empty());
     if bad == 0 {
         let detail = [Some(format!("of {} requests", count(all))), failures].into_iter().flatten();
         return AnswerLine::new("Errors", "none", detail.collect::<Vec<_>>().join("; "));
@@ -236,6 +265,23 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     // A terminal may cut the end of the line, so the server's own words come early.
     let detail: Vec<String> = [of_which].into_iter().chain(first).chain(failures).chain(refused).collect();
     AnswerLine::new("Errors", quantity(share, Unit::Share), detail.join("; ")).toned(Tone::Bad)
+}
+
+/// Lists the kinds of failures with their counts. Failed connects that are no failed requests come with the number of
+/// all connects.
+fn failures(trial: &Trial) -> String {
+    let tally = &trial.tally;
+    if !trial.counts_connects_apart() {
+        return super::trials::failures(tally);
+    }
+    let (connects, others) = tally.errors.0.iter().partition(|(kind, _)| kind.is_of_connect());
+    let requests = super::trials::failures(&Tally { errors: run::Errors(others), ..tally.clone() });
+    let requests = Some(requests).filter(|text| !text.is_empty());
+    let never_sent = Some(trial.never_sent()).filter(|n| *n > 0).map(|n| format!("{} never sent", count(n)));
+    let connects: std::collections::BTreeMap<run::ErrorKind, u64> = connects;
+    let all = count(tally.attempted);
+    let connects = connects.iter().map(|(kind, n)| format!("{} of {all} {}", count(*n), kind.words()));
+    requests.into_iter().chain(never_sent).chain(connects).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -262,6 +308,37 @@ mod tests {
         trial.histograms.insert("refused".into(), refused);
         assert!(errors(&trial, outcome).detail.contains("refusals took 3.8"), "{:?}", errors(&trial, outcome));
         assert_eq!(errors(&Trial::default(), Outcome::default()).value, "none");
+    }
+
+    #[test]
+    fn refused_connects_beside_answered_requests_are_told_apart() {
+        let mut trial = Trial { intensity: open_loop(), ..Trial::default() };
+        trial.tally = Tally { attempted: 34, connected: 8, due: 350, sent: 350, completed: 350, ..Tally::default() };
+        trial.tally.errors.0.insert(ErrorKind::ConnectRefused, 26);
+        let line = errors(&trial, Outcome { failed_share: Some(0.0), ..Outcome::default() });
+        assert_eq!((&*line.value, &*line.detail), ("none", "of 350 requests; 26 of 34 connects refused"));
+        trial.tally.due = 400;
+        let line = errors(&trial, Outcome { failed_share: Some(0.125), ..Outcome::default() });
+        assert!(line.detail.contains("(50 of 400 in all)"), "{line:?}");
+        assert!(line.detail.ends_with("; 50 never sent, 26 of 34 connects refused"), "{line:?}");
+    }
+
+    fn open_loop() -> Intensity {
+        Intensity::Open { rate: 100.0, arrival: run::Arrival::Constant, max_connections: 64, pipeline: 1 }
+    }
+
+    #[test]
+    fn a_limit_of_streams_is_told_with_the_requests_that_wait_for_one() {
+        let intensity = Intensity::Closed { connections: 2, pipeline: 16, think: run::ThinkTime::default() };
+        let mut trial = Trial { intensity, stream_limit: Some(3), ..Trial::default() };
+        trial.rates.concurrency = 32.0;
+        let line = completed(&Run::default(), &trial, Outcome::default());
+        assert_eq!(line.detail, "with 6 in flight and 26 more waiting for a stream");
+        let limit = stream_limit(&trial).unwrap().detail;
+        assert!(limit.contains("3 requests at once on a connection") && limit.contains("16"), "{limit}");
+        trial.stream_limit = Some(100);
+        assert_eq!(completed(&Run::default(), &trial, Outcome::default()).detail, "with 32 in flight");
+        assert_eq!(stream_limit(&trial), None);
     }
 
     /// In this test, every answer in the measured window has an unexpected status.

@@ -250,6 +250,29 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
+    /// Returns true if failed connects are no failed requests. In an open loop whose connections carry several requests,
+    /// a request waits for any connection, so a failed connect only keeps the pool smaller. Otherwise, each connect
+    /// belongs to a request or a client. If no request was sent at all, failed connects are the reason, so they count.
+    pub fn counts_connects_apart(&self) -> bool {
+        matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > self.tally.connected
+    }
+
+    /// Returns the number of failed requests in a tally of this trial. Failed connects are among them, unless
+    /// [`counts_connects_apart`](Self::counts_connects_apart).
+    pub fn failures(&self, tally: &Tally) -> u64 {
+        if self.counts_connects_apart() { tally.errors.requests() } else { tally.error_count() }
+    }
+
+    /// Returns the number of requests that were due but never sent, because connects failed. Returns 0 if failed
+    /// connects count as failed requests themselves.
+    pub fn never_sent(&self) -> u64 {
+        let (tally, requests) = (&self.tally, self.tally.errors.requests());
+        if !self.counts_connects_apart() || tally.error_count() == requests {
+            return 0;
+        }
+        tally.due.saturating_sub(tally.completed.saturating_add(requests).saturating_add(tally.unanswered))
+    }
+
     /// Returns true if client and server are known to use CPUs of the same machine.
     pub fn one_host(&self) -> bool {
         self.shares_scope(Scope::Machine)
