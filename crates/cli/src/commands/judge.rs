@@ -42,7 +42,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let name = args.file.display();
         let text = run::read_text(&args.file, MAX_BYTES, "name a CSV file")?;
         let cases = read(&text).with_context(|| format!("{name}"))?;
-        (as_run(&cases), derive(&cases))
+        let run = as_run(&cases);
+        anyhow::ensure!(!cases.is_empty(), "{name}: it has a header and no line; give each operating point a line");
+        anyhow::ensure!(
+            !run.trials.is_empty(),
+            "{name}: no line has a rate, so there is nothing to judge; give the column reads_per_s, or clients and \
+             response_given_ms"
+        );
+        (run, derive(&cases))
     } else {
         (crate::run_folder::load_run(&args.file)?, Vec::new())
     };

@@ -20,6 +20,8 @@ mod quantities;
 pub use as_run::as_run;
 pub use quantities::{QUANTITIES, Quantity, Values, columns};
 
+use std::collections::BTreeSet;
+
 use crate::number::{positive, ratio};
 
 /// Maximum relative difference at which two values of one quantity agree.
@@ -111,6 +113,17 @@ pub enum CsvError {
         /// Names of all known columns.
         known: String,
     },
+    /// The header names a column twice, so one of two figures would be ignored.
+    #[error("the first line names column `{0}` twice: rename or remove one of them")]
+    ColumnTwice(String),
+    /// Two lines have the same case, so their figures could not be told apart.
+    #[error("line {line}: there is another case `{name}`; give each operating point a name of its own")]
+    CaseTwice {
+        /// Number of the second line in the file, counted from 1.
+        line: usize,
+        /// Name of both cases.
+        name: String,
+    },
     /// A cell of the table is not a number.
     #[error("line {line}, column `{column}`: `{text}` is not a number; leave the cell empty if the value is not known")]
     Number {
@@ -154,13 +167,23 @@ pub fn read(text: &str) -> Result<Vec<Case>, CsvError> {
     if cases > MAX_CASES {
         return Err(CsvError::Cases(cases));
     }
-    lines.map(|(line, text)| case(line, text, &columns)).collect()
+    let mut names = BTreeSet::new();
+    let distinct = |(line, text)| {
+        let case = case(line, text, &columns)?;
+        let is_new = names.insert(case.name.clone());
+        if is_new { Ok(case) } else { Err(CsvError::CaseTwice { line, name: case.name }) }
+    };
+    lines.map(distinct).collect()
 }
 
 fn check(columns: &[&str]) -> Result<(), CsvError> {
     match columns.first() {
         Some(&"case") => {}
         first => return Err(CsvError::NoCase((*first.unwrap_or(&"")).to_string())),
+    }
+    let twice = columns.iter().enumerate().find(|(at, column)| columns[..*at].contains(column));
+    if let Some((_, column)) = twice {
+        return Err(CsvError::ColumnTwice((*column).to_string()));
     }
     let known = quantities::columns();
     let names: Vec<&str> = QUANTITIES.iter().map(|q| q.id).collect();
@@ -237,6 +260,15 @@ mod tests {
 
     const SEED: &str = include_str!("../../data/adding_clients.csv");
     const VECTORS: &str = include_str!("../../data/vectors.csv");
+
+    #[test]
+    fn repeated_columns_and_cases_are_refused() {
+        let error = |text: &str| read(text).unwrap_err().to_string();
+        assert!(error("case,clients,clients\na,1,2\n").contains("column `clients` twice"));
+        assert!(error("case,printed.cpu_us,printed.cpu_us\na,1,2\n").contains("`printed.cpu_us` twice"));
+        assert_eq!(error("case,clients\na,1\nb,2\na,3\n").split(';').next(), Some("line 4: there is another case `a`"));
+        assert_eq!(read("case,clients\na,1\nb,1\n").unwrap().len(), 2);
+    }
 
     /// Each of the 53 test vectors has a number, a quantity, its inputs, the recomputed and the printed value, and
     /// whether these two agree.
