@@ -25,12 +25,12 @@ impl RequestArgs {
             self.switches().find(|(_, flag)| embedded || !row.flags.iter().any(|own| own.name == flag.name))
         {
             let schemes: Vec<String> = row.schemes.iter().map(|scheme| format!("{}://", scheme.name)).collect();
-            anyhow::bail!(
-                "--{} needs a target with {}; the embedded server speaks HTTP/1.1",
-                flag.name,
-                schemes.join(" and ")
-            );
+            let why = if embedded { "; the embedded server speaks HTTP/1.1" } else { "" };
+            anyhow::bail!("--{} needs a target with {}{why}", flag.name, schemes.join(" and "));
         }
+        let versions =
+            ["http2", "http3"].map(|name| row.flags.iter().any(|flag| flag.name == name && self.is_set(flag)));
+        anyhow::ensure!(versions != [true; 2], "--http2 and --http3 exclude each other: give one of them");
         if let Some((flag, schemes)) = self.foreign(row) {
             anyhow::bail!("--{} has no use here: it is for {}", flag.name, schemes.join(", "));
         }

@@ -39,7 +39,8 @@ fn not_a_time(text: &str) -> String {
     format!("{text:?} is not a time; write 500us, 20ms, 3s or 1m30s")
 }
 
-/// Parses a share such as `0.1%` or `0.001`, and returns it as a number from 0 to 1.
+/// Parses a share such as `0.1%` or `0.001`, and returns it as a number from 0 to 1. The number 1 needs a unit, because
+/// it could mean 1 % or 100 %.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -48,6 +49,10 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         _ => return Err(format!("{text:?} is not a share; write 0.1% or 0.001")),
     };
     let value = positive(number, factor).filter(|v| *v <= 1.0);
+    // A bare 1 may mean 1 % or all.
+    if unit.is_empty() && value == Some(1.0) {
+        return Err(format!("{text:?} is not clear; write 1% or 100%"));
+    }
     value.ok_or_else(|| format!("{text:?} is not a share from 0 to 1; write 0.1% or 0.001"))
 }
 
@@ -198,6 +203,10 @@ mod tests {
             assert!(seconds(text).unwrap_err().contains("20ms"), "{text}");
         }
         assert!(share("101%").is_err());
+        for unclear in ["1", "1.0"] {
+            assert!(share(unclear).unwrap_err().contains("write 1% or 100%"));
+        }
+        assert_eq!((share("100%"), share("1%"), share("0")), (Ok(1.0), Ok(0.01), Ok(0.0)));
         assert!(rate("0").is_err());
         assert!(bytes("1.5XB").is_err());
     }
