@@ -238,15 +238,23 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     once("--old", &old)?;
     once("--new", &new)?;
     let (a, b) = (read(&old)?, read(&new)?);
-    judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
+    let mut comparison = judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0]))?;
+    if let Some(twice) = old.iter().find(|old| new.iter().any(|new| place(new) == place(old))) {
+        comparison
+            .notes
+            .insert(0, format!("{} is on both sides: a run shows no difference from itself", twice.display()));
+    }
+    Ok(Some(comparison))
+}
+
+/// Returns the file of a run, so that two paths of one run can be recognized.
+fn place(path: &Path) -> PathBuf {
+    let file = if path.is_dir() { path.join("run.json") } else { path.to_path_buf() };
+    file.canonicalize().unwrap_or(file)
 }
 
 /// Refuses a run that the user named twice. If the same run counted as two repeats, the interval would be too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
-    let place = |path: &PathBuf| {
-        let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
-        file.canonicalize().unwrap_or(file)
-    };
     let mut seen = std::collections::BTreeSet::new();
     match paths.iter().find(|path| !seen.insert(place(path))) {
         Some(twice) => bail!("{side} names {} twice: name each run once", twice.display()),

@@ -14,7 +14,7 @@ const TOLD: usize = 10;
 const LONGEST: usize = 80;
 
 /// Plan keys that are not listed, because they name the server, or because another sentence covers them.
-const APART: [&str; 11] = [
+const APART: [&str; 13] = [
     "command",
     "target.url",
     "target.server_pid",
@@ -24,6 +24,8 @@ const APART: [&str; 11] = [
     "load.protocol.method",
     "load.protocol.path",
     "load.protocol.name",
+    "load.protocol.command",
+    "load.protocol.commands_file",
     "load.requests",
     "load.tls",
 ];
@@ -123,7 +125,8 @@ fn tls(plan: &TlsPlan) -> String {
 fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     let of = |(at, r): (usize, &run::RequestPlan)| {
         let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
-        let rest = format!("{:?} {:?} {:?} {} {:?}", r.class, r.expect_status, r.accept_status, r.expect_text, r.capture);
+        let rest =
+            format!("{:?} {:?} {:?} {} {:?}", r.class, r.expect_status, r.accept_status, r.expect_text, r.capture);
         let name = |what: &str| format!("{what} of request {} ({} {})", at + 1, r.method, r.path);
         [
             (name("headers"), format!("{:?}", r.headers)),
@@ -140,7 +143,19 @@ fn request(protocol: &Protocol) -> String {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),
         Protocol::Http2(request) => format!("{} {} by HTTP/2", request.method, request.path),
         Protocol::Http3(request) => format!("{} {} by HTTP/3", request.method, request.path),
-        other => format!("{other:?}"),
+        Protocol::Redis { command, commands_file, .. } => commands("Redis", command, commands_file.as_deref()),
+        Protocol::Memcached { command, commands_file } => commands("memcached", command, commands_file.as_deref()),
+        Protocol::Websocket { path, .. } => format!("{path} by WebSocket"),
+        Protocol::Grpc(call) => format!("{} by gRPC", call.path),
+        other => other.name().to_owned(),
+    }
+}
+
+/// Describes the commands for a server: one command, or a file of commands.
+fn commands(server: &str, command: &str, file: Option<&str>) -> String {
+    match file {
+        Some(file) => format!("{server} commands of {file}"),
+        None => format!("{server} command {command}"),
     }
 }
 
@@ -166,6 +181,20 @@ mod tests {
         let mut new = old.clone();
         change(&mut new);
         differences(&[old.clone(), old.clone()], &[old, new])
+    }
+
+    #[test]
+    fn commands_are_described_in_words() {
+        let redis = |command: &str| Protocol::Redis {
+            command: command.into(),
+            commands_file: None,
+            auth_file: None,
+            database: 0,
+            resp3: false,
+            cluster: Vec::new(),
+        };
+        let described = told(|r| r.plan.load.protocol = redis("GET a")).join("; ");
+        assert!(described.contains("Redis command GET a") && !described.contains("Redis {"), "{described}");
     }
 
     #[test]

@@ -87,6 +87,7 @@ pub fn compare_at(
         new: new.0.into(),
         differences: differences::differences(old.1, new.1),
         tls: tls::share(old, new, &comparisons),
+        no_common_load: both.pairs.is_empty(),
         notes: windows::empty(&both.pairs).into_iter().chain(both.disturbed()).collect(),
         deaths,
         curves: curves::curves(&swept, &both.sides),

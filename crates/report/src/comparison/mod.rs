@@ -100,7 +100,11 @@ fn title(comparison: &Comparison) -> String {
     let head = head(comparison);
     let told = [worse, better].concat().into_iter().chain(same);
     let parts: Vec<String> = first.into_iter().chain(told).chain(last).collect();
-    if parts.is_empty() { format!("{head}: too little data") } else { format!("{head}: {}", parts.join("; ")) }
+    match (parts.is_empty(), comparison.no_common_load) {
+        (false, _) => format!("{head}: {}", parts.join("; ")),
+        (true, true) => format!("{head}: the two sides have no load in common"),
+        (true, false) => format!("{head}: too little data"),
+    }
 }
 
 /// Returns the conclusion of a comparison in a few words.
@@ -147,6 +151,9 @@ fn advice(comparison: &Comparison) -> String {
     match (untold.is_empty(), minutes) {
         (false, _) => format!("on this machine, an hour would not show a difference of under {}", untold.join(", ")),
         (true, Some(seconds)) => format!("{} of measurement would decide it", length(seconds)),
+        (true, None) if comparison.no_common_load && open.is_empty() => {
+            "a longer measurement would not help: measure both sides with the same load (--rate, --connections)".into()
+        }
         (true, None) => "measure longer, or repeat".into(),
     }
 }

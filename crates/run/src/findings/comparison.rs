@@ -64,6 +64,9 @@ pub struct Comparison {
     /// the comparison undecided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
+    /// True if both sides have no load in common, so that only figures of whole runs can be compared.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_common_load: bool,
     /// Overall result of all figures.
     pub verdict: ComparisonResult,
     /// Name of the figure that decided the result; absent if no single figure decided it.
