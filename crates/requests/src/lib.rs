@@ -60,11 +60,19 @@ pub fn read_text(
         None => FORMATS.iter().find(|row| (row.matches)(text)).ok_or_else(|| fail(mistaken::other_form(text)))?,
     };
     let imported = (row.read)(&found::Source { file, text, folder })?;
+    if let Some(bad) = imported.found.iter().map(|found| &found.request.method).find(|method| !is_token(method)) {
+        return Err(fail(format!("{} is not a method: write a word such as GET", error::shown(bad))));
+    }
     match imported.found.len() {
         0 => Err(fail(format!("it holds no request ({})", row.name))),
         n if n > MAX_REQUESTS => Err(fail(format!("it holds {n} requests; at most {MAX_REQUESTS} can be made"))),
         _ => Ok((imported, row)),
     }
+}
+
+/// Returns true if a text can be a method (RFC 9110, section 5.6.2).
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// Reads an access log, which may be compressed with gzip. If the file has another format, the error names that format.

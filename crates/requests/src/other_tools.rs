@@ -51,10 +51,23 @@ const KINDS: &[Kind] = &[
         has_member: |_, _| false,
     },
     Kind {
+        name: "a Lua script of wrk",
+        advice: "loadline runs no scripts, so write its requests as curl command lines or TOML, and give that file",
+        has_line: |line| line.trim_start().starts_with("wrk.") || line.contains("wrk.format("),
+        has_member: |_, _| false,
+    },
+    Kind {
+        name: "a log in the W3C form (IIS)",
+        advice: "write its lines as JSON with the fields time, method, path and status and give that file with --replay, or \
+                 write its requests as curl command lines",
+        has_line: |line| line.starts_with("#Fields:") && line.contains("cs-uri-stem"),
+        has_member: |_, _| false,
+    },
+    Kind {
         name: "a JMeter test plan",
         advice: "write its requests as curl command lines or TOML, or save the requests of a browser or client as a HAR file, \
                  and give that file",
-        has_line: |line| line.trim_start().starts_with("<jmeterTestPlan"),
+        has_line: |line| line.contains("<jmeterTestPlan"),
         has_member: |_, _| false,
     },
 ];
@@ -129,6 +142,8 @@ mod tests {
         "info":{"name":"x","schema":"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"}}"#;
     const YAML: &str = "# our API\nopenapi: '3.0.3'\ninfo:\n  title: x\npaths:\n  /pets:\n    get:\n";
     const K6: &str = "/*\n * a test\n */\nimport { check } from 'k6';\nimport http from \"k6/http\";\n";
+    const IIS: &str = "#Software: Microsoft Internet Information Services 10.0\n#Version: 1.0\n\
+        #Fields: date time cs-method cs-uri-stem sc-status\n2026-11-26 10:00:00 GET / 200\n";
     const JMETER: &str =
         "<?xml version=\"1.0\"?>\n<jmeterTestPlan version=\"1.2\">\n  <hashTree>\n</hashTree></jmeterTestPlan>\n";
 
@@ -147,6 +162,10 @@ mod tests {
             ("const http = require('k6/http');\n", "a k6 script"),
             ("import {\n  check,\n} from 'k6';\n", "a k6 script"),
             (JMETER, "a JMeter test plan"),
+            ("<?xml version=\"1.0\"?><jmeterTestPlan version=\"1.2\"></jmeterTestPlan>", "a JMeter test plan"),
+            ("wrk.method = \"POST\"\nwrk.body = \"a\"\n", "a Lua script of wrk"),
+            ("request = function()\n  return wrk.format(nil, \"/\")\nend\n", "a Lua script of wrk"),
+            (IIS, "a log in the W3C form"),
         ] {
             let requests = read_text("f", text, Path::new("."), None).unwrap_err().to_string();
             let folder = tempfile::tempdir().unwrap();

@@ -27,6 +27,13 @@ pub(crate) struct Args {
 
 /// Reads the requests and prints them as TOML.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(origin) = &args.origin {
+        let parts = run::UrlParts::parse(origin);
+        anyhow::ensure!(
+            parts.scheme.is_some() && !parts.authority.is_empty(),
+            "--origin {origin:?} names no scheme and host: write it like https://example.org"
+        );
+    }
     let of_log_fields = args.replay_fields.is_some() || !args.allow.is_empty();
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);

@@ -103,6 +103,13 @@ mod tests {
         (FORMAT.read)(&Source { file: "u.csv", text, folder: std::path::Path::new(".") })
     }
 
+    #[test]
+    fn a_method_of_several_words_is_refused() {
+        let text = "url,method\n/a,FETCH IT\n";
+        let error = crate::read_text("u.csv", text, std::path::Path::new("."), None).unwrap_err().to_string();
+        assert!(error.contains("\"FETCH IT\" is not a method"), "{error}");
+    }
+
     /// Returns method, path and weight of each request.
     fn requests(text: &str) -> Vec<(String, String, f64)> {
         let each = |found: Found| (found.request.method, found.request.path, found.request.weight);

@@ -44,6 +44,13 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
                 }
             }
             '\\' if reader.skip_continuation() => {}
+            _ if reader.begins_redirection() => {
+                if let Err(error) = reader.skip_redirection() {
+                    command.clear();
+                    all.push(Err(error));
+                    reader.at = next_command(text, error.0);
+                }
+            }
             _ => match reader.word() {
                 Ok(word) => command.push(word),
                 Err(error) => {
@@ -109,6 +116,28 @@ impl Reader<'_> {
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);
         self.at += length;
         length > 0
+    }
+
+    /// Returns true if the next characters redirect input or output, such as `>` or `2>`.
+    fn begins_redirection(&self) -> bool {
+        self.text[self.at..].trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>'])
+    }
+
+    /// Skips a redirection with its file: `> /dev/null`, `2>&1`. It changes nothing about the request.
+    fn skip_redirection(&mut self) -> Result<(), PlacedError> {
+        while self.peek().is_some_and(|c| c.is_ascii_digit()) {
+            self.next();
+        }
+        while self.peek().is_some_and(|c| matches!(c, '<' | '>')) {
+            self.next();
+        }
+        if self.peek().is_some_and(|c| matches!(c, '&' | '|')) {
+            self.next();
+        }
+        while self.peek().is_some_and(|c| matches!(c, ' ' | '\t')) {
+            self.next();
+        }
+        self.word().map(drop)
     }
 
     fn word(&mut self) -> Result<Word, PlacedError> {
@@ -302,6 +331,15 @@ mod tests {
         for wrong in [r"$'a\0'", r"$'\ud83c'", r"$'\ud83c\u0041'", r"$'\U00110000'"] {
             assert!(first_error(wrong).is_some(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn redirections_are_no_words_of_the_command() {
+        let two = [vec!["curl", "h", "-s"], vec!["curl", "i"]];
+        assert_eq!(of("curl h > /dev/null -s && curl i"), two);
+        assert_eq!(of("curl h 2>&1 >out -s\ncurl i 2>/dev/null"), two);
+        assert_eq!(of("curl 'h>i' 22"), [["curl", "h>i", "22"]]);
+        assert_eq!(of("curl h >"), [["curl", "h"]]);
     }
 
     #[test]

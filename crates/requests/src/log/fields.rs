@@ -9,6 +9,10 @@ pub(super) struct Fields {
     pub(super) path: Vec<String>,
     pub(super) time: Vec<String>,
     pub(super) status: Vec<String>,
+    /// Names that the user gave. A line without one of them cannot be read.
+    pub(super) given: Vec<String>,
+    /// True if the user named the field with the path.
+    pub(super) is_path_named: bool,
 }
 
 /// Usual names of the field with the request line (such as `GET /path HTTP/1.1`). Sources are the logs of nginx, Caddy,
@@ -52,14 +56,25 @@ const STATUS: &[&str] = &[
 ];
 
 impl Fields {
-    /// Returns the field names that the user gave (`time=…,path=…`), followed by the names of common configurations.
+    /// Returns the field names that the user gave (`time=…,path=…`), and the names of common configurations for all other
+    /// parts of a line.
     pub(super) fn new(given: &str) -> Result<Self, String> {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (request, method, path) = (list(REQUEST), list(METHOD), list(PATH));
-        let mut all = Self { request, method, path, time: list(TIME), status: list(STATUS) };
+        let mut all = Self {
+            request,
+            method,
+            path,
+            time: list(TIME),
+            status: list(STATUS),
+            given: Vec::new(),
+            is_path_named: false,
+        };
+        let mut named = std::collections::BTreeSet::new();
         for pair in given.split(',').filter(|pair| !pair.trim().is_empty()) {
             let (what, name) = pair.split_once('=').ok_or_else(|| format!("{pair:?} has no =; write path=NAME"))?;
-            let names = match what.trim() {
+            let (what, name) = (what.trim(), name.trim());
+            let names = match what {
                 "request" => &mut all.request,
                 "method" => &mut all.method,
                 "path" => &mut all.path,
@@ -71,7 +86,16 @@ impl Fields {
                     return Err(format!("there is no field {other:?} (request, method, path, time, status){near}"));
                 }
             };
-            names.insert(0, name.trim().to_owned());
+            if named.insert(what) {
+                names.clear();
+            }
+            names.push(name.to_owned());
+            all.given.push(name.to_owned());
+        }
+        // The path is in one of two fields. If the user names one of them, the other one is not used.
+        all.is_path_named = named.contains("path");
+        if named.contains("request") && !all.is_path_named {
+            all.path.clear();
         }
         Ok(all)
     }

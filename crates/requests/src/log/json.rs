@@ -10,6 +10,9 @@ use super::time;
 /// Parses one line of a log in JSON. The error has a column, counted from 1, and a message.
 pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
     let (value, escaped) = value(line).map_err(|e| (e.column().max(1), format!("no JSON: {e}")))?;
+    if let Some(absent) = fields.given.iter().find(|name| find_field(&value, name).is_none()) {
+        return Err((1, format!("it has no field {absent:?}, which --replay-fields names")));
+    }
     let text = |names: &[String]| names.iter().find_map(|name| find_field(&value, name));
     let undone = |path: String| if escaped { unescaped_hex(&path) } else { path };
     let is_path = |path: &String| path.starts_with('/') || path == "*" || run::UrlParts::parse(path).scheme.is_some();
@@ -20,8 +23,8 @@ pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, Strin
             let missing = "no field of it is a method; name it with --replay-fields method=NAME";
             (method.ok_or((1, missing.to_owned()))?, undone(path))
         }
-        (None, Some(line)) => request(&undone(line)).map_err(|why| (1, why))?,
-        (None, None) => {
+        (None, Some(line)) if !fields.is_path_named => request(&undone(line)).map_err(|why| (1, why))?,
+        (None, _) => {
             return Err((1, "no field of it is a path; name it with --replay-fields path=NAME,time=NAME".into()));
         }
     };
@@ -66,6 +69,18 @@ mod tests {
             (r#"{"httpRequest":{"requestMethod":"POST","requestUrl":"https://h/a","status":404}}"#, "POST"),
         ] {
             assert_eq!(of(line).map(|logged| logged.method), Ok(method.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_the_user_names_is_not_replaced_by_another() {
+        let line = r#"{"uri":"/a","method":"GET","request":"GET /b HTTP/1.1","target":"/c"}"#;
+        let path = |given| parse(line, &Fields::new(given).unwrap()).map(|logged| logged.path);
+        assert_eq!(path("path=target"), Ok("/c".into()));
+        assert_eq!(path("request=request"), Ok("/b".into()));
+        for absent in ["path=absent", "method=absent", "time=absent", "status=absent", "request=absent"] {
+            let (_, error) = path(absent).unwrap_err();
+            assert!(error.contains("no field \"absent\"") && error.contains("--replay-fields"), "{error}");
         }
     }
 

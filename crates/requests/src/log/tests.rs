@@ -81,6 +81,21 @@ fn a_status_that_no_server_sends_is_not_expected() {
     }
 }
 
+/// An earlier version said that a packed log that is cut off must be unpacked first.
+#[test]
+fn a_packed_log_that_is_cut_off_is_still_a_log() {
+    let text: String = (0..2000).map(|i| line(1, &format!("GET /{i}"), 200)).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.log.gz");
+    std::fs::write(&path, &packed[..packed.len() / 2]).unwrap();
+    assert!(crate::looks_like_log(&path));
+    let error = crate::replay(&path, &ReplayOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("cannot be read"), "{error}");
+}
+
 #[test]
 fn a_packed_log_is_the_same_log() {
     let text = [line(1, "GET /a", 200), line(2, "GET /b", 200)].concat();
