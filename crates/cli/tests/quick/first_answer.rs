@@ -39,6 +39,29 @@ fn a_failed_first_answer_is_shown_and_ends_the_run_before_any_load() {
     assert!(asked.lock().unwrap().contains("GET /path"));
 }
 
+/// On each connection, the server answers 200 and 301 in turn.
+#[test]
+fn a_named_status_makes_all_others_errors() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                let mut output = stream.try_clone().unwrap();
+                let ends_of_heads = BufReader::new(stream).lines().map_while(Result::ok).filter(String::is_empty);
+                for (n, _) in ends_of_heads.enumerate() {
+                    let status = if n % 2 == 0 { "200 OK" } else { "301 Moved" };
+                    let _ = write!(output, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+                }
+            });
+        }
+    });
+    assert_eq!(load(&[&url, "--expect", "errors<=0"]).0, Some(0));
+    let expect = ["--expect-status", "200", "--expect", "errors<=0"];
+    assert_eq!(load(&[&[url.as_str()][..], &expect].concat()).0, Some(1), "half of the answers are 301");
+}
+
 #[test]
 fn a_failed_first_answer_of_http2_ends_the_run_with_its_text() {
     let binary = Path::new(env!("CARGO_BIN_EXE_loadline"));

@@ -12,12 +12,24 @@ fn a_mistake_is_answered_in_the_words_of_the_command_line() {
     let dir = tempfile::tempdir().unwrap();
     let log = dir.path().join("a.log");
     std::fs::write(&log, "127.0.0.1 - - [26/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 5\n").unwrap();
+    let (without_rate, header) = (dir.path().join("a.csv"), dir.path().join("b.csv"));
+    std::fs::write(&without_rate, "case,clients\na,1\n").unwrap();
+    std::fs::write(&header, "case,reads_per_s\n").unwrap();
+    let (without_rate, header) = (without_rate.to_str().unwrap(), header.to_str().unwrap());
     let (log, port) = (log.to_str().unwrap(), free_port().to_string());
     let url = "http://127.0.0.1:1/";
     let cases: &[(&[&str], &[&str], &[&str])] = &[
         (&["compare", log, log], &["a.log is not a run of loadline", "run.json"], &["expected value", "line 1"]),
         (&["waits", "--port", &port], &["nothing listens on", "--server-pid"], &[]),
         (&["waits", "--server-pid", "4194305"], &["there is no process 4194305"], &[]),
+        (&["load", url, "--errors", "1"], &["\"1\" is not clear", "1% or 100%"], &[]),
+        (&["load", url, "--expect", "errors<1"], &["1% or 100%"], &[]),
+        (&["load", url, "--rate", "5", "--max-connections", "0"], &["--max-connections is 0"], &[]),
+        (&["load", url, "--http2", "--http3"], &["--http2 and --http3 exclude each other"], &[]),
+        (&["load", url, "--prepared"], &["--prepared needs a target with postgres"], &["embedded"]),
+        (&["import", log, "--origin", "nonsense"], &["--origin \"nonsense\"", "https://example.org"], &[]),
+        (&["judge", without_rate], &["no line has a rate", "reads_per_s"], &["Nothing was measured"]),
+        (&["judge", header], &["a header and no line"], &[]),
         (&["load", url, "--expect-status", "99"], &["--expect-status is 99", "200 to 599"], &["protocol"]),
         (&["load", url, "--duration", "0s"], &["--duration is 0 s"], &["duration_s"]),
         (&["load", url, "--rate", "-5"], &["\"-5\" is not a rate", "'--rate <R>'"], &["unexpected argument"]),
