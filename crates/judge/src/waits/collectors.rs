@@ -20,11 +20,12 @@ pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFind
 }
 
 fn collection(activity: &Activity<'_>, process: &WaitProcess, requests: &Requests) -> Option<WaitFinding> {
-    let on_cpu = || activity.groups.iter().filter(|group| group.state.wants_cpu());
+    // Threads that the collector has stopped are ready for a moment afterwards, so only running threads count.
+    let on_cpu = || activity.groups.iter().filter(|group| group.state == ThreadState::OnCpu);
     let is_collector = |name: &str| THREADS.iter().any(|known| name.starts_with(known));
     let of_collector = on_cpu().filter(|group| is_collector(&group.thread));
     let computes: f64 = of_collector.map(|group| group.threads).sum();
-    let all = activity.all_threads(ThreadState::wants_cpu);
+    let all = activity.all_threads(|state| state == ThreadState::OnCpu);
     let is_most = computes >= WAIT_MOSTLY && computes >= WAIT_MOSTLY * all;
     (is_most && requests.demand() >= 1.0 + WAIT_QUEUE).then(|| WaitFinding {
         cause: WaitCause::SerialCpu,

@@ -3,6 +3,7 @@
 use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::activity::Activity;
+use super::pools::demand_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY};
 
@@ -14,17 +15,22 @@ const PROCESSES: &str = "processes";
 /// Idle workers of Apache wait for a lock before they accept a connection. They hold no request: the requests in
 /// progress are then only as many as the active threads.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    let of = |process| lock(&Activity::of(profile, process), requests);
-    profile.processes.iter().filter(|process| !process.behind).filter_map(of).collect()
+    let of = |process| lock(profile, &Activity::of(profile, process), requests);
+    profile.processes.iter().filter_map(of).collect()
 }
 
-fn lock(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let waits = activity.groups.iter().filter(|group| group.state == ThreadState::FileLock);
     let largest = waits.clone().max_by(|a, b| a.threads.total_cmp(&b.threads))?;
     let waiting: f64 = waits.map(|group| group.threads).sum();
     let active = activity.all_threads(|state| state.is_active() && state != ThreadState::FileLock);
-    let (low, high) = requests.per_waiter(active, waiting)?;
+    // A server passes its requests on to an upstream. For Unix sockets, only the server's own requests are known.
+    let sent = if process.behind { Some(demand_of(profile, process, requests)?) } else { None };
+    let (low, high) = match sent.filter(|sent| sent.is_finite()) {
+        Some(sent) => ((sent - active) / waiting, (sent - active) / waiting),
+        None => requests.per_waiter(active, waiting)?,
+    };
     let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && high <= WAIT_HOLDS_TOO_MANY;
     let others = activity.groups.iter().filter(|g| g.state.is_active() && g.state != ThreadState::FileLock);
     let holder = others.max_by(|a, b| a.threads.total_cmp(&b.threads)).map(|group| group.state);
@@ -44,7 +50,9 @@ fn lock(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{clients, process};
+    use run::PeerConnections;
+
+    use super::super::tests::{clients, peer, process};
     use super::super::waits;
     use super::*;
 
@@ -69,6 +77,17 @@ mod tests {
         assert_eq!((found.len(), found[0].cause), (1, WaitCause::Lock), "{found:?}");
         let wanted = "6.92 of 10 processes of app:7 wait for one lock (file lock, flock); its holder probably sleeps";
         assert_eq!(found[0].sentence, wanted);
+    }
+
+    /// Seen live with PHP-FPM behind nginx, whose requests open one session.
+    #[test]
+    fn workers_behind_the_server_may_wait_for_a_file_lock() {
+        let mut behind = workers(8.0);
+        behind.processes[0].behind = true;
+        assert!(waits(&behind, &[]).is_empty(), "no process sends requests to it");
+        behind.peers = vec![PeerConnections { busy: f64::NAN, ..peer("nginx:8", 8.0, 0.0) }];
+        behind.peers[0].to = "app:7".into();
+        assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock);
     }
 
     #[test]

@@ -203,7 +203,7 @@ fn fitting<'a>(lab: &Lab<'_>, points: &'a [OperatingPoint], seconds: f64) -> &'a
 
 /// Returns the shortest time for all turns of a lever under a load, seconds.
 fn least_turns_s(lab: &Lab<'_>, point: &OperatingPoint) -> f64 {
-    turns::least_seconds(point.turn_response_s, lab.clock.overhead_s())
+    turns::least_seconds(point.turn_response_s, lab.clock.overhead_with_drain_s(point.turn_response_s))
 }
 
 /// Returns the minimum length of an experiment, seconds, for a server that answers one request at a time, each in

@@ -63,7 +63,7 @@ pub(super) fn trial(
     seconds: f64,
 ) -> Result<Result<SwitchTrial, String>, LabError> {
     let end_s = lab.elapsed_s() + seconds;
-    let overhead_s = lab.clock.overhead_s();
+    let overhead_s = lab.clock.overhead_with_drain_s(operating_point.turn_response_s);
     let Some((pairs, turn_s)) = pairs(operating_point.turn_response_s, seconds, overhead_s) else {
         let least_s = least_seconds(operating_point.turn_response_s, overhead_s);
         let budget_s = budget_for(lab, least_s, seconds);
@@ -79,7 +79,8 @@ pub(super) fn trial(
         Err(why) => return Ok(Err(why.to_string())),
     };
     for pair in 0..pairs {
-        let pair_s = 2.0 * (WARM_UP_S + turn_s + lab.clock.overhead_s());
+        let overhead_s = lab.clock.overhead_with_drain_s(operating_point.turn_response_s);
+        let pair_s = 2.0 * (WARM_UP_S + turn_s + overhead_s);
         if pair >= PAIRS.0 && lab.elapsed_s() + pair_s > end_s {
             break;
         }
