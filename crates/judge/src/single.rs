@@ -178,6 +178,9 @@ mod tests {
         // The server no longer accepts enough connections, so requests stay unsent.
         refused.tally.due = 700;
         assert_eq!(failed_share(&refused), Some(0.5));
+        // Only few connects failed, so the requests may be unsent because the load is too high.
+        let few = Trial { tally: Tally { attempted: 500, ..refused.tally.clone() }, ..refused.clone() };
+        assert_eq!(failed_share(&few), Some(26.0 / 376.0));
         // In a closed loop, each client needs a connection of its own.
         let closed = Trial { intensity: Intensity::default(), ..refused.clone() };
         assert!((failed_share(&closed).unwrap() - 26.0 / 376.0).abs() < 1e-9);

@@ -182,6 +182,9 @@ fn without_announcement(protocol: &Protocol, trial: &Trial) -> String {
             format!("it closes each connection after {} without announcing it ({})", some(answers), advice(protocol))
         }
         (_, None) => "it closes connections that are in use without announcing it".into(),
+        (_, Some(s)) if s <= 0.0 => {
+            format!("it closes connections right after an answer without announcing it ({})", advice(protocol))
+        }
         (_, Some(s)) => {
             format!("its keep-alive timeout ({}) is no longer than {pause}", quantity(s * 1e6, Unit::Micros))
         }
@@ -380,6 +383,8 @@ mod tests {
             "the server closed 8 idle connections just as requests left: its keep-alive timeout (100 ms) is no longer than \
              the think time; 8 sent again"
         );
+        trial.closes_idle_after_s = Some(0.0);
+        assert!(sentences(&trial)[1].contains("right after an answer without announcing it"));
         let redirected = Tally { moved: 12, asked: 3, ..Tally::default() };
         let sentence = cluster_redirects(&redirected).unwrap();
         assert_eq!(sentence, "the cluster redirected commands: 12 MOVED, 3 ASK; each was sent again");

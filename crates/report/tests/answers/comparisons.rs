@@ -197,7 +197,8 @@ fn the_title_names_the_conclusion_and_the_figures_behind_it() {
         assert!(!text.contains("641452"), "{text}");
     }
     let apart = with(ComparisonOutcome::Undecided, ComparisonResult::NotEnough, vec![], &[]);
-    let text = render_comparison("text", &Comparison { no_common_load: true, ..apart }, &WIDE).unwrap();
+    let text =
+        render_comparison("text", &Comparison { no_common_load: true, decided_by: None, ..apart }, &WIDE).unwrap();
     assert!(text.starts_with("Undecided: the two sides have no load in common"), "{text}");
     assert!(text.contains("same load (--rate, --connections)") && !text.contains("easure longer"), "{text}");
     let died = SideDeath { new: true, text: "the server ended at 0.9 s (app:12)".into() };

@@ -263,14 +263,19 @@ impl Trial {
         if self.counts_connects_apart() { tally.errors.requests() } else { tally.error_count() }
     }
 
-    /// Returns the number of requests that were due but never sent, because connects failed. Returns 0 if failed
-    /// connects count as failed requests themselves.
+    /// Returns the number of requests that were due but never sent, because connects failed. If only few connects failed,
+    /// the load may also have been too high for the server. Each failed connect then stands for at most one request.
+    /// Returns 0 if failed connects count as failed requests themselves.
     pub fn never_sent(&self) -> u64 {
         let (tally, requests) = (&self.tally, self.tally.errors.requests());
-        if !self.counts_connects_apart() || tally.error_count() == requests {
+        let failed = tally.error_count() - requests;
+        if !self.counts_connects_apart() || failed == 0 {
             return 0;
         }
-        tally.due.saturating_sub(tally.completed.saturating_add(requests).saturating_add(tally.unanswered))
+        let ended = tally.completed.saturating_add(requests).saturating_add(tally.unanswered);
+        let never_sent = tally.due.saturating_sub(ended);
+        let most_failed = failed.saturating_mul(2) >= tally.attempted;
+        if most_failed { never_sent } else { never_sent.min(failed) }
     }
 
     /// Returns true if client and server are known to use CPUs of the same machine.
