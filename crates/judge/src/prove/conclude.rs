@@ -269,7 +269,7 @@ impl<'a> Experiment<'a> {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),
             _ if self.test.subject == Subject::Load => self.load_sentence(proof),
-            Own::Unused => "the suspected resource could not be slowed".to_string(),
+            Own::Unused => words::unused_sentence(proof, self.lever),
             _ => match &self.turns {
                 Some(turns) => words::turned(&turns.effect, Some(turns.predicted)),
                 None => "loadline cannot slow the suspected resource".to_string(),

@@ -131,6 +131,15 @@ pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
+/// Returns a sentence about the lever on the resource that the verdict names, if this lever was not used.
+pub(super) fn unused_sentence(proof: &Proof, lever: Option<&str>) -> String {
+    let untried = proof.untried.iter().find(|untried| Some(untried.lever.as_str()) == lever);
+    match untried {
+        Some(untried) => format!("the lever {} was not used: {}", untried.lever, untried.why),
+        None => "the suspected resource could not be slowed".into(),
+    }
+}
+
 /// Returns a sentence about a lever without a sufficient effect. Either the lever took much less of its resource than
 /// planned, or a quota may have hidden the lever's effect.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {

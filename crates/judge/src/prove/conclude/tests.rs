@@ -255,6 +255,11 @@ fn a_prediction_of_an_unused_lever_is_not_applied_to_another_lever() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
     assert_eq!((proof.outcome, verdict.id.as_str()), (ProofOutcome::NotTested, "tcp-window"), "{}", proof.why);
     assert!(proof.why.starts_with("the suspected resource could not be slowed"), "{}", proof.why);
+    let (proof, _) = tried_on(Run::default(), crate::planted::proofs::verdict("tcp-window", 0.9), |proof, lever| {
+        proof.trials.push(slots("server-cpu", 0.01, 0.0));
+        proof.untried.push(run::UnusedLever { lever: lever.into(), why: "give a --budget of 48 s".into() });
+    });
+    assert!(proof.why.starts_with("the lever window was not used: give a --budget of 48 s"), "{}", proof.why);
     assert!(proof.prediction.as_ref().is_some_and(|p| p.lever == "window" && p.ratio < 1.0), "{proof:?}");
 }
 
