@@ -263,6 +263,26 @@ mod tests {
         assert!(flat.id == "server-concurrency" && flat.sentence.contains("wait for one lock"), "{flat:#?}");
     }
 
+    /// Seen live with a server that writes its log to a slow program: an earlier version of loadline said that the server
+    /// limits the rate on purpose.
+    #[test]
+    fn threads_that_wait_for_a_pipe_with_their_requests_are_a_sign() {
+        use run::ThreadState::{Accept, Pipe};
+        let waits = |in_progress: f64| {
+            let mut profile = crate::waits::tests::process(9.0, &[(Pipe, "pipe", 7.9), (Accept, "", 1.0)]);
+            let clients = run::ClientConnections { readings: 20, open: 16.0, in_progress, ..Default::default() };
+            profile.clients = Some(clients);
+            let change = move |trial: &mut run::Trial, _: &crate::planted::Point| {
+                trial.server.iter_mut().for_each(|side| side.waits = Some(Box::new(profile.clone())));
+            };
+            PlantedRun::new(20_000.0, 300.0).shared().change(change).verdict()
+        };
+        let (held, idle) = (waits(8.0), waits(0.5));
+        assert!(held.id == "server-concurrency" && (0.7..0.9).contains(&held.confidence), "{held:#?}");
+        assert!(held.sentence.contains("wait for the pipe") && held.advice[0].contains("the other end"), "{held:#?}");
+        assert!(idle.confidence <= 0.5 && !idle.sentence.contains("pipe"), "{idle:#?}");
+    }
+
     /// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version of loadline
     /// reported "0.05 requests at a time".
     #[test]

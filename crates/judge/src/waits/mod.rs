@@ -63,7 +63,12 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
 
 /// Returns true if requests queue inside the server, or wait there for another program or for a disk.
 pub(crate) fn hold_requests(findings: &[WaitFinding]) -> bool {
-    findings.iter().any(|finding| is_queue(finding) || matches!(finding.cause, WaitCause::Peer | WaitCause::Disk))
+    queue_inside(findings).or_else(|| held_elsewhere(findings)).is_some()
+}
+
+/// Returns the first wait of threads for another program or for a disk, while the threads hold requests.
+pub(crate) fn held_elsewhere(findings: &[WaitFinding]) -> Option<&WaitFinding> {
+    findings.iter().find(|finding| matches!(finding.cause, WaitCause::Peer | WaitCause::Disk))
 }
 
 /// Returns true for a cause for which requests queue: a lock, a slot of a pool, the only worker, or the event loop.
