@@ -100,13 +100,14 @@ impl Processes {
 
     /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with the
     /// load, and the database starts a process for each connection. Children of the process with ID 1 are left out: this
-    /// process may hold the listening sockets of services for which it starts any program.
+    /// process may hold the listening sockets of services for which it starts any program. A child that has already ended
+    /// is left out without a word, because an upstream may start a process for each request.
     fn admit_children_behind(&mut self, parent: u32, children: &mut Vec<u32>, round: &mut Round<'_>) {
         children.retain(|pid| parent != 1 && !self.own_line.contains(pid) && !round.process_set.holds(*pid));
-        children.truncate(MAX_BEHIND.saturating_sub(round.process_set.count_behind()));
-        for child in std::mem::take(children) {
-            self.admit(&mut vec![child], round, true);
-            if round.process_set.holds(child) {
+        let room = MAX_BEHIND.saturating_sub(round.process_set.count_behind());
+        children.truncate(room.min(MAX_PROCESSES.saturating_sub(self.members.len())));
+        for child in children.drain(..) {
+            if self.follow(child, round, true).is_ok() {
                 round.process_set.add_child_behind(parent, child);
             }
         }
@@ -119,27 +120,27 @@ impl Processes {
             if round.process_set.holds(pid) {
                 continue;
             }
-            if self.members.len() >= MAX_PROCESSES {
-                round.writer.absent(
-                    "process.cpu",
-                    &pid.to_string(),
-                    format_args!("only {MAX_PROCESSES} processes are followed"),
-                );
-                continue;
-            }
-            let spare = || self.ended.spare_columns();
-            match Member::open(round, pid, spare, &mut self.buffer) {
-                Ok(mut member) => {
-                    member.behind = behind;
-                    match behind {
-                        true => round.process_set.add_behind(pid, &member.instance),
-                        false => round.process_set.add(pid, &member.instance),
-                    }
-                    self.members.push(member);
-                }
-                Err(reason) => round.writer.absent("process.cpu", &pid.to_string(), format_args!("{reason}")),
+            let followed = match self.members.len() < MAX_PROCESSES {
+                true => self.follow(pid, round, behind),
+                false => Err(format!("only {MAX_PROCESSES} processes are followed")),
+            };
+            if let Err(reason) = followed {
+                round.writer.absent("process.cpu", &pid.to_string(), format_args!("{reason}"));
             }
         }
+    }
+
+    /// Starts to follow one process. The error says why its counters cannot be read.
+    fn follow(&mut self, pid: u32, round: &mut Round<'_>, behind: bool) -> Result<(), String> {
+        let spare = || self.ended.spare_columns();
+        let mut member = Member::open(round, pid, spare, &mut self.buffer)?;
+        member.behind = behind;
+        match behind {
+            true => round.process_set.add_behind(pid, &member.instance),
+            false => round.process_set.add(pid, &member.instance),
+        }
+        self.members.push(member);
+        Ok(())
     }
 }
 
