@@ -97,7 +97,8 @@ fn loop_without_rest(profile: &WaitProfile, activity: &Activity<'_>, requests: &
     let process = activity.process;
     let (state, _, key) = activity.blocked()?;
     let is_only = process.epoll && activity.workers < 1.0 + WAIT_FEW;
-    let is_used_up = process.busiest + process.busiest_blocked >= FULL_MIDDLE && process.busiest_blocked >= WAIT_FEW;
+    let does_both = process.busiest.min(process.busiest_blocked) >= WAIT_FEW;
+    let is_used_up = does_both && process.busiest + process.busiest_blocked >= FULL_MIDDLE;
     let blocked = WaitFinding {
         cause: WaitCause::BlockingCall,
         name: key.clone(),
