@@ -123,7 +123,7 @@ pub(super) fn load_sentence(proof: &Proof) -> String {
 /// Returns the end of a sentence about a larger load, if another load of the run completed `most` requests per second,
 /// which is more than the larger load did.
 pub(super) fn beyond_sentence(most: f64) -> String {
-    format!(", but another load of this run completed {}, so both were far from the limit", rate(most))
+    format!(", but another load of this run completed {}, and the limit is not below that", rate(most))
 }
 
 /// Returns a sentence about the effect of more source addresses; empty if more source addresses were not tested.

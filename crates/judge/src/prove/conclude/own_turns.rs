@@ -66,8 +66,8 @@ pub(super) fn more_load(facts: &Facts<'_>, proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns true if throughput stayed the same while the sweep added clients, and the growth with the larger load is surely
-/// not nearer to the growth of the load than to none. Then one of the two measurements is wrong, for example because
+/// Returns true if throughput stayed the same while the sweep added clients, but surely grew with the larger load, and
+/// this growth does not confirm the prediction. One of the two measurements is then wrong, for example because
 /// throughput changes by itself.
 fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     let is_flat = matches!(facts.plateau, Plateau::Flat { .. });
@@ -75,11 +75,16 @@ fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     is_flat && effect.low > 1.0 + FLAT && !matches!(grew, PredictionCheck::Confirmed | PredictionCheck::Exceeded)
 }
 
-/// Returns the highest rate of the run's other loads, if it is higher than the rate with the larger load, which had the
-/// effect `effect`.
+/// Returns the highest rate of the run's other loads, if the limit is surely not below it and it is higher than the rate
+/// with the larger load, which had the effect `effect`. The limit is also beyond the larger load if a load that broke the
+/// objective, for example because requests failed, completed as much.
 pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
+    let raised = |factor: f64| facts.decisive.map(|trial| factor * good(trial));
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());
-    facts.decisive.is_some_and(|trial| most > effect.high * good(trial)).then_some(most)
+    let failing = facts.failing.map_or(0.0, good);
+    let is_beyond = raised(effect.high).is_some_and(|rate| most > rate);
+    let has_failed = raised(effect.low).is_some_and(|rate| failing >= rate);
+    (is_beyond || has_failed).then(|| most.max(failing))
 }
 
 /// Returns the effect of more source addresses on throughput. Returns `NotTested` if this lever was not tested, or if
