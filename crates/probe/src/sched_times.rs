@@ -62,9 +62,10 @@ impl SchedReading {
 
     /// Returns the times between an earlier reading of the same processes and this one.
     ///
-    /// A thread that ended between the readings takes its times along, for example the thread of a request. Its time on
-    /// a CPU is part of the CPU time of its process. Its waiting time is unknown. The ended threads, and the threads that
-    /// were not read, then waited as often per time on a CPU as the others.
+    /// The kernel deletes the times of a thread that ends, for example of a thread that handled one request. The CPU
+    /// time of the process still includes this thread's time on a CPU, but the thread's waiting time is unknown. The
+    /// result assumes that ended threads, and threads that were not read, waited as long per second on a CPU as the
+    /// other threads.
     pub fn since(&self, earlier: &Self) -> SchedTimes {
         let of_thread = |(id, now): (&u32, &SchedTimes)| match earlier.threads.get(id) {
             Some(before) => now.since(*before),

@@ -37,7 +37,8 @@ const MAX_PID: u32 = 1 << 22;
 ///
 /// Returns the error of the kernel, for example if the process has ended.
 pub fn cpu_ns_of(pid: u32) -> std::io::Result<u64> {
-    // The ID of the clock has no room for higher numbers. It would then be that of another clock.
+    // The ID of the clock contains the process ID. A higher process ID does not fit, and would yield the ID of another
+    // clock.
     if pid > MAX_PID {
         return Err(std::io::Error::from_raw_os_error(libc::ESRCH));
     }

@@ -144,7 +144,7 @@ mod light {
             |test| servers::express_row(test, true), [], Wait("row-lock", "update counters set n = n + ?");
         puma_with_two_threads: servers::puma, [], Threads(2.0, "puma");
         axum_with_a_mutex_of_std: servers::axum, [], Wait("lock", "LOCK");
-        // On a fast disk, the holder of the lock computes as long as it waits for the disk.
+        // On a fast disk, the holder of the lock spends about as much time on the CPU as in waits for the disk.
         a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Lock("log_lock", " in write_log ");
     }
 

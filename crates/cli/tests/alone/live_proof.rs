@@ -142,8 +142,8 @@ fn a_second_address_proves_a_limit_by_address() {
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
 }
 
-/// A limit that delays answers makes their response time as long as the queue, so turns with many connections would not
-/// fit into the default budget.
+/// Under a rate limit that delays answers, the response time grows with the number of connections. Turns with many
+/// connections would therefore not fit into the default time budget.
 #[test]
 fn find_proves_a_limit_by_address_that_delays_answers() {
     let test = "proof of a limit that delays";

@@ -330,9 +330,9 @@ pub(crate) fn thread_in_use(used: f64, ratio: f64) -> (Proof, Bottleneck) {
     recorded(wanted - 0.9, |lever| slots(lever, ratio.ln() / (1.0 - DOSE).ln(), 0.01))
 }
 
-/// Makes an experiment on a server with one thread per request, whose lever misses most of the threads. It saw that they
-/// wanted a CPU for 17 % of the time, but the counters of the load show 90 % of a CPU. Throughput varied much from slot
-/// to slot.
+/// Makes an experiment on a server with one thread per request, whose lever misses most of the threads. The threads
+/// that the lever saw wanted a CPU for 17 % of the time, but the counters of the load show that the server used 90 % of
+/// a CPU. Throughput varied much from slot to slot.
 #[cfg(test)]
 pub(crate) fn misses_threads() -> (Proof, Bottleneck) {
     recorded(0.0, |lever| {

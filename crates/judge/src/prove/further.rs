@@ -21,10 +21,10 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs do. If nothing shows that a resource is full,
-/// throughput may follow the speed of CPUs that have idle time, so only more load tests the verdict. If the verdict
-/// names no device, more load is also the better test, provided that all CPUs and threads of server and generator were
-/// mostly idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
+/// Returns true if more load tests the verdict better than slower CPUs do. Throughput may follow a CPU's speed although
+/// the CPU has idle time. If nothing shows that a resource is full, only more load therefore tests the verdict. If the
+/// verdict names no device, more load is also the better test, provided that all CPUs and threads of server and
+/// generator were mostly idle. Slowing an idle CPU proves nothing, because its elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     may_be_unsaturated(run) || has_idle_devices(run)
 }

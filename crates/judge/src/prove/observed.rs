@@ -61,8 +61,8 @@ pub(super) fn observation<'a>(facts: &Facts<'_>, verdict: &'a Bottleneck) -> Opt
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns true if a count of child processes or connections equals the number of requests handled at a time. Threads
-/// that ran need not be workers, so their number alone shows nothing directly.
+/// Returns true if a count of child processes or connections equals the number of requests handled at a time. A count
+/// of threads is not sufficient, because a thread that ran need not be a worker.
 pub(super) fn are_places_seen(verdict: &Bottleneck) -> bool {
     !verdict.counted.iter().all(places::is_threads)
 }

@@ -52,9 +52,9 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof, verdict: &Bottleneck) -
     Some(Ok(effects))
 }
 
-/// Returns the trial with the CPU use that the counters show as a lower bound of the share of time for which a CPU was
-/// wanted. A lever reads only the processes that exist at the start of a slot, so it misses the processes that a server
-/// starts for each connection.
+/// Returns a copy of the trial. In the copy, the share of time for which the server wanted a CPU is at least the CPU
+/// use that the counters show. The lever's own reading may be too low: it covers only processes that exist at the start
+/// of a slot, and a server may start a process for each connection.
 fn with_counted_use(facts: &Facts<'_>, trial: &ProofTrial) -> ProofTrial {
     let mut trial = trial.clone();
     let Some(load) = utilization::load_of(facts, &trial) else { return trial };

@@ -96,8 +96,8 @@ pub(super) fn of_load(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) -> 
     let mut found = named(facts, argued, proof, ("not-saturated", SUPPORTED));
     let time_us = facts.decisive.map(|trial| trial.latency_us.mean).filter(|us| *us > 0.0);
     let connections = facts.decisive.and_then(|trial| trial.intensity.in_flight());
-    // TCP's smoothed round-trip time is not used. It would contain the server's work, because a server acknowledges a
-    // request with its answer.
+    // TCP's smoothed round-trip time is not used, because it often includes the server's work: the answer carries the
+    // acknowledgement of its request.
     let trip_us = facts.decisive.and_then(distance_us);
     let load = connections.zip(time_us).map_or(String::new(), |(n, us)| {
         let distance = trip_us.map_or(String::new(), |trip| format!(", of which {} are the network", duration(trip)));

@@ -170,8 +170,8 @@ mod tests {
         assert!(b.id == "server-rate-limit" && b.confidence >= 0.9 && b.sentence.contains("on purpose"), "{b:#?}");
     }
 
-    /// Requests may wait unread because a worker goes on working after its answer, so the quick answers at a lower rate
-    /// do not show a rate limit.
+    /// Answers are quick at a lower rate, as under a rate limit. However, requests wait unread, and a worker that goes
+    /// on working after its answer also leaves requests unread.
     #[test]
     fn unread_requests_leave_the_queue_of_a_rate_limit_open() {
         let b = refuses_beyond_24(5000.0, "503")

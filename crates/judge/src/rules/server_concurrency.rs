@@ -210,8 +210,8 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If R1 is not the
-/// service time, for example because a runtime still compiled the program, the number stays unknown.
+/// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If R1 is not
+/// the service time, for example because a runtime still compiled the program, the number stays unknown.
 fn counts_places(facts: &Facts<'_>) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));

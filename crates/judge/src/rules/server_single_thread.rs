@@ -95,7 +95,7 @@ fn caveat(facts: &Facts<'_>) -> Option<Caveat> {
     cpu.unseen_caveat(thread.chance, thread.had_room).or_else(|| cpu.uncrowded_caveat())
 }
 
-/// Full threads of a server with at least two of them. Its other threads, if any, have time left.
+/// At least two full threads of a server. The server's other threads, if any, are not full.
 struct Several {
     /// Names of the full threads.
     full: Vec<String>,

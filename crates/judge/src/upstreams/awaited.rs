@@ -1,5 +1,5 @@
-//! The full upstream that the server waits for, as a sign of a queue. The functions tell if requests of the measured
-//! load wait for this upstream, and how likely this upstream is the limit.
+//! Upstreams for which the requests of the measured load wait. Such an upstream is full, or nearly all requests in
+//! flight wait for its replies.
 
 use run::Upstream;
 
@@ -32,8 +32,8 @@ pub(crate) struct Awaited<'a> {
     pub(crate) in_flight: f64,
 }
 
-/// Returns the server's upstream for which nearly all requests in flight wait, if any. Such requests do not queue in the
-/// server, so the upstream, or something behind it, handles only so many at a time.
+/// Returns the server's upstream for which nearly all requests in flight wait, if any. Such requests do not queue in
+/// the server, so the upstream, or something behind it, handles only so many at a time.
 pub(crate) fn by_nearly_all<'a>(facts: &Facts<'a>) -> Option<Awaited<'a>> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency)?;

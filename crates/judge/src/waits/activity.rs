@@ -9,7 +9,7 @@ use crate::thresholds::WAIT_FEW;
 /// Sampled threads of all processes that have one name.
 pub(super) struct Activity<'a> {
     pub(super) process: &'a WaitProcess,
-    /// Threads by activity, without those of a parent.
+    /// Threads by activity, without the threads of a parent process.
     pub(super) groups: Vec<&'a WaitGroup>,
     /// True if one of the processes is a parent that only waits for signals, as the master process of nginx does.
     pub(super) has_parent: bool,
@@ -51,7 +51,8 @@ impl<'a> Activity<'a> {
         for group in self.groups.iter().filter(is_wait) {
             *sums.entry(group.state).or_default() += group.threads;
         }
-        // Idle threads of runtimes wait for pipes and event descriptors, too, so other waits say more.
+        // Idle threads of a runtime also wait for pipes and event descriptors. Other waits are therefore better
+        // evidence of a cause.
         let says_more = sums.iter().any(|(state, threads)| *state != ThreadState::Pipe && *threads >= WAIT_FEW);
         sums.retain(|state, _| !says_more || *state != ThreadState::Pipe);
         let (state, threads) = sums.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -65,7 +66,7 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     match state {
         ThreadState::Sleep => Some(WaitCause::Sleep),
         ThreadState::Disk => Some(WaitCause::Disk),
-        // At the other end of a pipe is another program, too.
+        // A pipe connects a process to another program, as a socket connects it to a peer.
         ThreadState::Peer | ThreadState::Pipe => Some(WaitCause::Peer),
         _ => None,
     }

@@ -9,7 +9,7 @@ use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
 /// Beginnings of the names of the threads of Java's collectors, with `#` for each number. The serial collector runs in
 /// the VM thread. Source: HotSpot (`src/hotspot/share/gc`).
 const THREADS: &[&str] = &["VM Thread", "GC Thread#", "G# Conc#", "G# Main Marker", "ZWorker", "Shenandoah"];
-/// Word for the members of such a group of threads.
+/// Noun for the threads of a garbage collector in sentences.
 const COLLECTORS: &str = "collector threads";
 
 /// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
@@ -20,7 +20,7 @@ pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFind
 }
 
 fn collection(activity: &Activity<'_>, process: &WaitProcess, requests: &Requests) -> Option<WaitFinding> {
-    // Threads that the collector has stopped are ready for a moment afterwards, so only running threads count.
+    // When a collection ends, the threads that it stopped are ready to run, so only threads on a CPU count.
     let on_cpu = || activity.groups.iter().filter(|group| group.state == ThreadState::OnCpu);
     let is_collector = |name: &str| THREADS.iter().any(|known| name.starts_with(known));
     let of_collector = on_cpu().filter(|group| is_collector(&group.thread));
@@ -52,8 +52,8 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Seen live with a Java program whose heap is nearly full. Threads that were stopped while they held a monitor made
-    /// others wait for it, and an earlier version of loadline named the monitor.
+    /// Seen live with a Java program whose heap is nearly full. The collector stopped threads that held a monitor, so
+    /// other threads waited for this monitor. An earlier version of loadline named the monitor as the cause.
     #[test]
     fn a_collector_that_computes_most_of_the_time_comes_before_a_monitor() {
         let states = [(ThreadState::OnCpu, "", 0.8), (ThreadState::OnCpu, "", 0.3), (ThreadState::Futex, "", 22.0)];

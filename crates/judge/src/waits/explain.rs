@@ -141,7 +141,7 @@ fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-/// Position of the reason why requests wait in the sentence of a verdict.
+/// Order of the words in a verdict's sentence: the wait of the requests comes first or last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordOrder {
     WaitsFirst,

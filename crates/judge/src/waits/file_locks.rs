@@ -7,13 +7,13 @@ use super::pools::demand_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY};
 
-/// Word for the members of a group of processes.
+/// Noun for the processes that take a file lock, in sentences.
 const PROCESSES: &str = "processes";
 
 /// Returns the file locks for which requests wait, at most one for each process name.
 ///
-/// Idle workers of Apache wait for a lock before they accept a connection. They hold no request: the requests in
-/// progress are then only as many as the active threads.
+/// Idle workers of Apache also wait for a file lock, before they accept a connection. These workers hold no request, so
+/// the number of requests in progress is then only the number of active threads.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| lock(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()

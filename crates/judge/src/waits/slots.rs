@@ -1,6 +1,6 @@
-//! Limited sections inside a program: threads that hold one request each wait until another thread leaves the section,
-//! such as one that a semaphore guards. Where each thread waits in a place of its own, no common address shows the
-//! section, as with Python's semaphores.
+//! Limited sections inside a program: code that only a limited number of threads may run at a time, for example because
+//! of a semaphore. Threads that hold one request each wait until another thread leaves the section. In Python, each
+//! thread waits at its own address, so the waiting threads have no common address that shows the section.
 
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
@@ -10,14 +10,15 @@ use super::pools::demand_of;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_QUEUE};
 
-/// Name of a section in whose function no name is known.
+/// Name of a limited section if the name of its function is unknown.
 const SECTION: &str = "a limited section of its code";
 
 /// Returns the section for which threads of a process wait, if each of its waiting threads holds a request.
 ///
-/// Idle threads of a pool wait in the same way. They hold no request: the requests at the process are then only as many
-/// as its active threads. Threads of an event loop and threads for other work say nothing about requests. The process
-/// must therefore have one thread for each connection, and at most one more, which accepts connections.
+/// Idle threads of a pool wait in the same way, but hold no request. The number of requests at the process is then only
+/// the number of its active threads. Threads of an event loop, and threads for other work, do not hold one request
+/// each. The process must therefore have one thread for each connection, and at most one more, which accepts
+/// connections.
 pub(super) fn limited_section(
     profile: &WaitProfile,
     activity: &Activity<'_>,

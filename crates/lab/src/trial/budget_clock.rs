@@ -54,8 +54,8 @@ impl BudgetClock {
         (self.starting_s + self.ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)
     }
 
-    /// Returns the overhead, as [`Self::overhead_s`] does, of a load test whose last answers come within `drain_s` after
-    /// its measurement. After an overload, the last answers come much later, but not in the next load test.
+    /// Returns the overhead, as [`Self::overhead_s`] does, of a load test whose last answers come within `drain_s`
+    /// after its measurement. After an overload, the last answers come much later, but not in the next load test.
     pub fn overhead_with_drain_s(&self, drain_s: f64) -> f64 {
         let ending_s = self.ending_s.min(drain_s.max(FIRST_OVERHEAD_S));
         (self.starting_s + ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)

@@ -87,8 +87,8 @@ impl Mix {
     }
 }
 
-/// Returns the indexes of the requests in one round. The plan was checked before the load, so the weights have a ratio
-/// of whole numbers; otherwise each request with a positive weight comes once.
+/// Returns the indexes of the requests in one round. The check of the plan has already refused weights without a ratio
+/// of whole numbers. If such weights came here nevertheless, each request with a positive weight would come once.
 fn round(weights: &[f64]) -> Box<[u16]> {
     let once = || (0..=u16::MAX).zip(weights).filter(|(_, weight)| **weight > 0.0).map(|(item, _)| item).collect();
     run::round_of(weights).unwrap_or_else(once).into()

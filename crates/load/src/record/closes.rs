@@ -38,8 +38,9 @@ impl Record {
         answers.into_iter().for_each(|answers| self.answers_before_close.add(answers));
     }
 
-    /// Returns true if the server has always closed connections after this number of answers: those that it closed
-    /// right after an answer, or those that it closed while they were idle.
+    /// Returns true if `answers` is the number of answers on all connections that the server closed right after an
+    /// answer. Also returns true if it is the number of answers on all connections that the server closed while they
+    /// were idle.
     pub(crate) fn closes_after_answers(&self, answers: u64) -> bool {
         self.answers_before_close.is(answers) || self.answers_before_idle_close.is(answers)
     }

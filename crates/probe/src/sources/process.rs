@@ -14,8 +14,8 @@ use crate::{Scope, process_tree};
 /// Maximum number of followed processes. For each process beyond this number, the recording contains only the reason
 /// why the process's counters are absent.
 const MAX_PROCESSES: usize = 256;
-/// Maximum number of followed processes of upstreams, so that those of an upstream that starts a process per request
-/// leave room for the others.
+/// Maximum number of followed upstream processes. An upstream may start a process per request, and these processes must
+/// leave room for other processes.
 const MAX_BEHIND: usize = 128;
 
 struct Processes {
@@ -24,8 +24,8 @@ struct Processes {
     room: ThreadRoom,
     ended: EndedProcesses,
     buffer: Vec<u8>,
-    /// This process and its ancestors. They are no processes of an upstream, even if a process of the upstream started
-    /// them.
+    /// This process and its ancestors. These processes never count as processes of an upstream, even if a process of
+    /// the upstream started them.
     own_line: Vec<u32>,
 }
 
@@ -98,10 +98,11 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with the
-    /// load, and the database starts a process for each connection. Children of the process with ID 1 are left out: this
-    /// process may hold the listening sockets of services for which it starts any program. A child that has already ended
-    /// is left out without a word, because an upstream may start a process for each request.
+    /// Starts to follow new children of the upstream process `parent`. A pool of connections to a database grows with
+    /// the load, and the database starts a process for each connection. Children of process 1 are left out. Process 1
+    /// (such as systemd) may hold the listening socket of a service, but most of its children belong to other services.
+    /// A child that has already ended is left out without a word, because an upstream may start a process for each
+    /// request.
     fn admit_children_behind(&mut self, parent: u32, children: &mut Vec<u32>, round: &mut Round<'_>) {
         children.retain(|pid| parent != 1 && !self.own_line.contains(pid) && !round.process_set.holds(*pid));
         let room = MAX_BEHIND.saturating_sub(round.process_set.count_behind());

@@ -9,7 +9,7 @@ pub(super) struct Fields {
     pub(super) path: Vec<String>,
     pub(super) time: Vec<String>,
     pub(super) status: Vec<String>,
-    /// Names that the user gave. A line without one of them cannot be read.
+    /// Field names that the user gave. A JSON line that lacks one of these fields cannot be read.
     pub(super) given: Vec<String>,
     /// True if the user named the field with the path.
     pub(super) is_path_named: bool,
@@ -56,8 +56,8 @@ const STATUS: &[&str] = &[
 ];
 
 impl Fields {
-    /// Returns the field names that the user gave (`time=…,path=…`), and the names of common configurations for all other
-    /// parts of a line.
+    /// Returns the field names that the user gave (`time=…,path=…`), and the names of common configurations for all
+    /// other parts of a line.
     pub(super) fn new(given: &str) -> Result<Self, String> {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (request, method, path) = (list(REQUEST), list(METHOD), list(PATH));

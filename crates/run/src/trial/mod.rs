@@ -250,9 +250,10 @@ impl Trial {
         self.incidents.iter().find(|i| i.kind.invalidates_trial() && i.begin_s < self.measured.window.end_s)
     }
 
-    /// Returns true if failed connects are no failed requests. In an open loop whose connections carry several requests,
-    /// a request waits for any connection, so a failed connect only keeps the pool smaller. Otherwise, each connect
-    /// belongs to a request or a client. If no request was sent at all, failed connects are the reason, so they count.
+    /// Returns true if failed connects are no failed requests. In an open loop whose connections carry several
+    /// requests, a request waits for any connection, so a failed connect only keeps the pool smaller. Otherwise, each
+    /// connect belongs to a request or a client. If no request was sent at all, failed connects are the reason, so they
+    /// count.
     pub fn counts_connects_apart(&self) -> bool {
         matches!(self.intensity, Intensity::Open { .. }) && self.tally.sent > self.tally.connected
     }
@@ -263,9 +264,9 @@ impl Trial {
         if self.counts_connects_apart() { tally.errors.requests() } else { tally.error_count() }
     }
 
-    /// Returns the number of requests that were due but never sent, because connects failed. If only few connects failed,
-    /// the load may also have been too high for the server. Each failed connect then stands for at most one request.
-    /// Returns 0 if failed connects count as failed requests themselves.
+    /// Returns the number of requests that were due but never sent, because connects failed. If only few connects
+    /// failed, the load may also have been too high for the server. Each failed connect then stands for at most one
+    /// request. Returns 0 if failed connects count as failed requests themselves.
     pub fn never_sent(&self) -> u64 {
         let (tally, requests) = (&self.tally, self.tally.errors.requests());
         let failed = tally.error_count() - requests;

@@ -79,8 +79,8 @@ impl Arrays {
         [(&mut self.read, poll::IN), (&mut self.write, poll::OUT), (&mut self.except, poll::PRI)]
     }
 
-    /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). The read set lacks the sockets from
-    /// which the server does not want to read now (see [`Want`]).
+    /// Empties the sets (FD_ZERO) and fills them again (FD_SET). The write set and the exception set get every socket.
+    /// The read set gets the sockets from which the server wants to read now (see [`Want`]).
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         self.list.clear();

@@ -50,8 +50,8 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// Seen live with Django's own server: "the server's CPU explains at most 17.3 % of throughput: it was wanted only 17.3 %
-/// of the time", although the server computed for 90 % of the time.
+/// Seen live with Django's own server: "the server's CPU explains at most 17.3 % of throughput: it was wanted only
+/// 17.3 % of the time", although the server computed for 90 % of the time.
 #[test]
 fn the_counters_bound_the_share_of_time_for_which_a_cpu_was_wanted() {
     let (proof, _) = misses_threads();

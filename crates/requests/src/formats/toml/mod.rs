@@ -105,8 +105,8 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     };
     let span = entry.weight.as_ref().map_or(at, |weight| weight.span().start);
     checked_weight(request.weight).map_err(|why| (span, why))?;
-    // An error that a log or recording contains may be right again. Another answer may be right as well, because the data
-    // of the server may have changed.
+    // An expected error status often comes from a log or recording, so the server may answer with this error again. The
+    // server's data may also have changed since then, so 2xx and 3xx are right, too.
     let expected = status(entry.expect_status)?;
     (request.expect_status, request.accept_status) =
         if expected.is_some_and(|status| status >= FIRST_ERROR) { (None, expected) } else { (expected, None) };
