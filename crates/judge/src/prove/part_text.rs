@@ -6,10 +6,11 @@ use crate::number::figure;
 use crate::thresholds::EXCESS;
 
 /// Returns a share with its interval, such as `32 % (0 to 64 %)`. Noise can move an end of the interval below 0. A
-/// share cannot be negative, so the text says 0 instead of a negative end. A share far above the whole is only noise.
+/// share cannot be negative, so the text says 0 instead of a negative end. A share far above the whole is
+/// noise, or the lever slowed something else as well.
 pub(super) fn part(e: &Estimate) -> String {
     if e.value > 1.0 + EXCESS {
-        return "an unknown part (too noisy)".into();
+        return "an unknown part (more than the whole)".into();
     }
     let whole = |x: f64| figure((100.0 * x.max(0.0)).round());
     format!("{} % ({} to {} %)", whole(e.value), whole(e.low), whole(e.high))
@@ -22,7 +23,7 @@ mod tests {
     /// Seen live: "the server's CPU explains 316 % (0 to 852 %)".
     #[test]
     fn a_share_far_above_the_whole_is_unknown() {
-        assert_eq!(part(&Estimate { value: 3.16, low: -0.2, high: 8.52 }), "an unknown part (too noisy)");
+        assert_eq!(part(&Estimate { value: 3.16, low: -0.2, high: 8.52 }), "an unknown part (more than the whole)");
         assert_eq!(part(&Estimate { value: 1.04, low: 0.98, high: 1.1 }), "104 % (98 to 110 %)");
     }
 

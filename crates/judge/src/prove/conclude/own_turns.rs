@@ -75,15 +75,15 @@ fn contradicts_the_sweep(facts: &Facts<'_>, effect: &Effect) -> bool {
     is_flat && effect.low > 1.0 + FLAT && !matches!(grew, PredictionCheck::Confirmed | PredictionCheck::Exceeded)
 }
 
-/// Returns the highest rate of the run's other loads, if the limit is surely not below it and it is higher than the rate
-/// with the larger load, which had the effect `effect`. The limit is also beyond the larger load if a load that broke the
-/// objective, for example because requests failed, completed as much.
+/// Returns the highest rate of the run's other loads, if these show that the limit is beyond the larger load, which had
+/// the effect `effect`. This is so if another load completed more than the larger load did. It is also so if the larger
+/// load raised throughput, but a load that broke the objective completed as much, for example because requests failed.
 pub(super) fn beyond_more_load(facts: &Facts<'_>, effect: &Effect) -> Option<f64> {
     let raised = |factor: f64| facts.decisive.map(|trial| factor * good(trial));
     let most = highest_rate(facts.search.iter().chain(&facts.spoiled).copied());
     let failing = facts.failing.map_or(0.0, good);
     let is_beyond = raised(effect.high).is_some_and(|rate| most > rate);
-    let has_failed = raised(effect.low).is_some_and(|rate| failing >= rate);
+    let has_failed = effect.low > 1.0 + FLAT && raised(effect.low).is_some_and(|rate| failing >= rate);
     (is_beyond || has_failed).then(|| most.max(failing))
 }
 
