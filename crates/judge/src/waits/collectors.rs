@@ -1,10 +1,11 @@
 //! Garbage collectors of language runtimes, which stop the threads of a program while they compute.
 
-use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
+use run::{ThreadState, WaitCause, WaitFinding, WaitProfile};
+use stats::shares::chance_above_half;
 
 use super::activity::Activity;
 use super::requests::Requests;
-use crate::thresholds::{WAIT_MOSTLY, WAIT_QUEUE};
+use crate::thresholds::{HOLDER_SURE, WAIT_MOSTLY, WAIT_QUEUE};
 
 /// Beginnings of the names of the threads of Java's collectors, with `#` for each number. The serial collector runs in
 /// the VM thread. Source: HotSpot (`src/hotspot/share/gc`).
@@ -15,18 +16,23 @@ const COLLECTORS: &str = "collector threads";
 /// Returns the processes whose garbage collector computes at least half of the time, and for at least half of the
 /// process' time on a CPU, while requests wait.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
-    let of = |process| collection(&Activity::of(profile, process), process, requests);
+    let of = |process| collection(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
 }
 
-fn collection(activity: &Activity<'_>, process: &WaitProcess, requests: &Requests) -> Option<WaitFinding> {
+fn collection(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
+    let process = activity.process;
     // When a collection ends, the threads that it stopped are ready to run, so only threads on a CPU count.
     let on_cpu = || activity.groups.iter().filter(|group| group.state == ThreadState::OnCpu);
     let is_collector = |name: &str| THREADS.iter().any(|known| name.starts_with(known));
     let of_collector = on_cpu().filter(|group| is_collector(&group.thread));
     let computes: f64 = of_collector.map(|group| group.threads).sum();
     let all = activity.all_threads(|state| state == ThreadState::OnCpu);
-    let is_most = computes >= WAIT_MOSTLY && computes >= WAIT_MOSTLY * all;
+    // In few rounds of samples, a collector that hardly works may be on a CPU by chance.
+    let rounds = u32::from(u8::try_from(profile.rounds).unwrap_or(u8::MAX));
+    let seen = (computes.min(1.0) * f64::from(rounds)).round() as u32;
+    let is_sure = chance_above_half(seen, rounds) >= HOLDER_SURE;
+    let is_most = computes >= WAIT_MOSTLY && computes >= WAIT_MOSTLY * all && is_sure;
     (is_most && requests.demand() >= 1.0 + WAIT_QUEUE).then(|| WaitFinding {
         cause: WaitCause::SerialCpu,
         name: "garbage collection".into(),
@@ -70,6 +76,9 @@ mod tests {
         let said =
             |profile: &WaitProfile| waits(profile, &[]).into_iter().map(|found| found.sentence).collect::<Vec<_>>();
         assert_eq!(said(&profile), ["garbage collection takes 72.7 % of the CPU time of app:7 while requests wait"]);
+        profile.rounds = 2;
+        assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "two rounds are too few");
+        profile.rounds = 100;
         profile.groups[0].threads = 0.2;
         assert!(said(&profile).iter().all(|said| !said.contains("garbage")), "{:?}", said(&profile));
     }

@@ -25,11 +25,17 @@ fn lock(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> 
     let largest = waits.clone().max_by(|a, b| a.threads.total_cmp(&b.threads))?;
     let waiting: f64 = waits.map(|group| group.threads).sum();
     let active = activity.all_threads(|state| state.is_active() && state != ThreadState::FileLock);
-    // A server passes its requests on to an upstream. For Unix sockets, only the server's own requests are known.
+    // A server passes its requests on to an upstream. For Unix sockets, only the server's own requests are known, and the
+    // number of connections on which they may have been passed on.
     let sent = if process.behind { Some(demand_of(profile, process, requests)?) } else { None };
     let (low, high) = match sent.filter(|sent| sent.is_finite()) {
         Some(sent) => ((sent - active) / waiting, (sent - active) / waiting),
-        None => requests.per_waiter(active, waiting)?,
+        None => {
+            let (low, high) = requests.per_waiter(active, waiting)?;
+            let senders = profile.peers.iter().filter(|peer| process.behind && peer.to == process.process);
+            let open = senders.map(|peer| peer.open).reduce(|a, b| a + b).unwrap_or(f64::INFINITY);
+            (low.min((open - active) / waiting), high.min((open - active) / waiting))
+        }
     };
     let hold_one = low >= 1.0 - WAIT_HOLDS_NONE && high <= WAIT_HOLDS_TOO_MANY;
     let others = activity.groups.iter().filter(|g| g.state.is_active() && g.state != ThreadState::FileLock);
@@ -88,6 +94,8 @@ mod tests {
         behind.peers = vec![PeerConnections { busy: f64::NAN, ..peer("nginx:8", 8.0, 0.0) }];
         behind.peers[0].to = "app:7".into();
         assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock);
+        behind.clients = Some(clients(44.0, 0.0));
+        assert_eq!(waits(&behind, &[])[0].cause, WaitCause::Lock, "most requests wait in nginx");
     }
 
     #[test]
